@@ -1,0 +1,51 @@
+import { Type } from 'typebox'
+
+/** Every error code of the service: its HTTP status and the `type` that Anthropic's envelope gives it. */
+const table = {
+  invalid_request: [400, 'invalid_request_error'],
+  unauthorized: [401, 'authentication_error'],
+  budget_exceeded: [402, 'billing_error'],
+  forbidden: [403, 'permission_error'],
+  not_found: [404, 'not_found_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  conflict: [409, 'invalid_request_error'],
+  payload_too_large: [413, 'request_too_large'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  idempotency_mismatch: [422, 'invalid_request_error'],
+  rate_limited: [429, 'rate_limit_error'],
+  internal: [500, 'api_error'],
+  upstream_unreachable: [502, 'api_error'],
+  unavailable: [503, 'api_error'],
+  upstream_timeout: [504, 'timeout_error'],
+  overloaded: [529, 'overloaded_error'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof table
+
+/** The HTTP status of an error code. */
+export const statusOfCode = (code: ErrorCode): number => table[code][0]
+
+/** The error type of Anthropic's envelope for a code. Source: Gateway, section 1. */
+export const anthropicTypeOf = (code: ErrorCode): string => table[code][1]
+
+/** The code that stands for an HTTP status of the HTTP library's own refusals; `internal` for any other. */
+export function codeOfStatus(status: number): ErrorCode {
+  const codes = Object.keys(table) as ErrorCode[]
+  return codes.find(code => table[code][0] === status) ?? 'internal'
+}
+
+/** `{error:{type,message}}`. Interface: Errors. */
+export const NestedError = Type.Object({ error: Type.Object({ type: Type.String(), message: Type.String() }) })
+
+/** `{error:"text"}`, on paths under /api/v1. Interface: Errors. */
+export const PlainError = Type.Object({ error: Type.String() })
+
+/** Anthropic's envelope, on /v1/messages and /v1/models. */
+export const AnthropicError = Type.Object({
+  type: Type.Literal('error'),
+  error: Type.Object({ type: Type.String(), message: Type.String() }),
+  request_id: Type.String(),
+})
+
+/** The one 401 body, on every path. Interface: Authentication, rule 6. */
+export const unauthorizedBody = { error: { type: 'gateway_error', message: 'unauthorized' } } as const

@@ -1,0 +1,113 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { Nullable } from './schemas.ts'
+
+/** A stored event of a session: these four, then the payload of its type. Dialects: section 1.6. */
+export const SessionEvent = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String(),
+    processed_at: Type.String({ format: 'date-time' }),
+    seq: Type.Integer({ description: '1, 2, 3 ... without a gap, the same in list and stream' }),
+  },
+  { additionalProperties: true },
+)
+export type SessionEvent = Static<typeof SessionEvent> & { readonly [field: string]: unknown }
+
+export interface TextBlock {
+  readonly type: 'text'
+  readonly text: string
+}
+
+/** How a run ended, on `session.status_idle`. */
+export type StopReason =
+  | { readonly type: 'end_turn' | 'retries_exhausted' | 'budget_reached' | 'refusal' }
+  | { readonly type: 'requires_action'; readonly event_ids: readonly string[] }
+
+/** An event before it is stored: the log gives it `id`, `seq` and `processed_at`. */
+export type NewEvent = { readonly id?: string; readonly type: string; readonly [field: string]: unknown }
+
+/** Types after which no prompt runs any more, until the next `session.status_running`. */
+export function endsRun(event: { readonly type: string; readonly [field: string]: unknown }): boolean {
+  if (event.type === 'session.status_idle' || event.type === 'session.deleted') return true
+  if (event.type !== 'session.error') return false
+  const error = event['error'] as { retry_status?: { type?: string } } | undefined
+  return error?.retry_status?.type !== 'retrying'
+}
+
+const SessionPath = Type.Object({ session_id: Type.String() })
+const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
+const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])
+
+/** Content of a message that a client sends. */
+const TextContent = Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }), {
+  minItems: 1,
+})
+
+const SentEvent = Type.Union([
+  Type.Object({ type: Type.Literal('user.message'), content: TextContent }),
+  Type.Object({ type: Type.Literal('user.interrupt') }),
+])
+
+export const eventRoutes = {
+  list: route({
+    id: 'events.list',
+    method: 'GET',
+    path: '/v1/sessions/{session_id}/events',
+    access: 'key',
+    errorShape: 'nested',
+    params: SessionPath,
+    query: Type.Object({
+      after: Type.Optional(Digits),
+      page: Type.Optional(Digits),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+      order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
+      types: Type.Optional(Type.Unknown({ description: 'One type or several; `types[]=` works too' })),
+      'types[]': Type.Optional(Type.Unknown()),
+      beta: Type.Optional(Type.Unknown()),
+    }),
+    responses: { 200: Type.Object({ data: Type.Array(SessionEvent), next_page: Nullable(Type.String()) }) },
+    summary: 'List the events of a session',
+  }),
+  send: route({
+    id: 'events.send',
+    method: 'POST',
+    path: '/v1/sessions/{session_id}/events',
+    access: 'key',
+    errorShape: 'nested',
+    params: SessionPath,
+    body: Type.Object({ events: Type.Array(SentEvent, { minItems: 1, maxItems: 100 }) }),
+    responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
+    summary: 'Send user events: a message, an interrupt',
+  }),
+  ticket: route({
+    id: 'events.ticket',
+    method: 'POST',
+    path: '/v1/sessions/{session_id}/events/tickets',
+    access: 'key',
+    errorShape: 'nested',
+    params: SessionPath,
+    responses: { 201: Type.Object({ ticket: Type.String(), expires_at: Type.String({ format: 'date-time' }) }) },
+    summary: 'A ticket that opens this stream once, within 60 s, as `?ticket=`',
+  }),
+  stream: route({
+    id: 'events.stream',
+    method: 'GET',
+    path: '/v1/sessions/{session_id}/events/stream',
+    access: 'key-or-query',
+    errorShape: 'nested',
+    params: SessionPath,
+    query: Type.Object({
+      after: Type.Optional(Digits),
+      from: Type.Optional(Type.Literal('tail')),
+      event_deltas: Type.Optional(Type.Union([Bool, Type.Array(Type.String()), Type.String()])),
+      'event_deltas[]': Type.Optional(Type.Unknown()),
+      key: Type.Optional(Type.String()),
+      ticket: Type.Optional(Type.String()),
+      beta: Type.Optional(Type.Unknown()),
+    }),
+    responses: { 200: Type.String({ description: 'Server-sent events: `id` is the sequence, `event` the type' }) },
+    produces: 'text/event-stream',
+    summary: 'Follow the events of a session; `Last-Event-ID` resumes without a gap',
+  }),
+}

@@ -1,0 +1,52 @@
+import { Type } from 'typebox'
+import { route } from './route.ts'
+
+const base = { access: 'key', errorShape: 'anthropic', bodyLimit: 32 * 1024 * 1024 } as const
+
+/** Anthropic's message request: four fields are checked, all others pass unchanged. Interface: Messages. */
+export const MessageRequest = Type.Object(
+  {
+    model: Type.String({ minLength: 1 }),
+    messages: Type.Array(Type.Unknown(), { minItems: 1 }),
+    max_tokens: Type.Integer({ minimum: 1 }),
+    stream: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: true },
+)
+
+export const Message = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Literal('message'),
+    role: Type.Literal('assistant'),
+    content: Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true })),
+    model: Type.String(),
+    stop_reason: Type.Union([Type.String(), Type.Null()]),
+    usage: Type.Object({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }, { additionalProperties: true }),
+  },
+  { additionalProperties: true },
+)
+
+export const messageRoutes = {
+  create: route({
+    ...base,
+    id: 'messages.create',
+    method: 'POST',
+    path: '/v1/messages',
+    body: MessageRequest,
+    responses: { 200: Message },
+    summary: 'Complete a message, in Anthropic’s format; `stream: true` answers as server-sent events',
+  }),
+  countTokens: route({
+    ...base,
+    id: 'messages.count_tokens',
+    method: 'POST',
+    path: '/v1/messages/count_tokens',
+    body: Type.Object(
+      { model: Type.String({ minLength: 1 }), messages: Type.Array(Type.Unknown(), { minItems: 1 }) },
+      { additionalProperties: true },
+    ),
+    responses: { 200: Type.Object({ input_tokens: Type.Integer() }) },
+    summary: 'Count the input tokens of a message request',
+  }),
+}

@@ -1,0 +1,60 @@
+import type { Static, TSchema } from 'typebox'
+
+/** Who may call a route. `key-or-query` also takes the key as `?key=`; `webhook` checks a token of its own. */
+export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'webhook'
+
+/** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, or Anthropic's envelope. */
+export type ErrorShape = 'nested' | 'plain' | 'anthropic'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One endpoint as data. Server, OpenAPI document, client and contract test all read the same value. */
+export interface Route {
+  /** `group.verb`, unique; the OpenAPI operationId. */
+  readonly id: string
+  readonly method: Method
+  /** Parameters in braces: `/session/{session_id}`. */
+  readonly path: string
+  readonly access: Access
+  readonly errorShape: ErrorShape
+  readonly summary: string
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly body?: TSchema
+  /** Largest body in bytes; 2 MB unless given. */
+  readonly bodyLimit?: number
+  /** True when a request may leave the body out altogether. */
+  readonly bodyOptional?: boolean
+  /** Schema per status; null for an answer without a body. */
+  readonly responses: Readonly<Record<number, TSchema | null>>
+  /** Content type of a success answer that is not JSON. */
+  readonly produces?: 'text/event-stream'
+}
+
+/** Keeps the literal types of `spec`, so that bind and the client can infer from it. */
+export const route = <const R extends Route>(spec: R): R => spec
+
+type Part<S> = S extends TSchema ? Static<S> : undefined
+
+/** What a handler is given: each part typed by the route's own schema, undefined when the route declares none. */
+export interface Input<R extends Route> {
+  readonly params: Part<R['params']>
+  readonly query: Part<R['query']>
+  readonly body: R['bodyOptional'] extends true ? Part<R['body']> | undefined : Part<R['body']>
+}
+
+type Success<R extends Route> = Extract<keyof R['responses'], 200 | 201 | 202 | 204>
+
+/** The success body of a route; void for an answer without one. */
+export type Result<R extends Route> = R['responses'][Success<R>] extends infer S
+  ? S extends TSchema
+    ? Static<S>
+    : void
+  : never
+
+/** The one success status of a route. */
+export function successStatus(spec: Route): number {
+  const status = Object.keys(spec.responses).map(Number).find(code => code < 300)
+  if (status === undefined) throw new Error(`route ${spec.id} declares no success status`)
+  return status
+}

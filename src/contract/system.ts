@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import { route } from './route.ts'
+
+const Health = Type.Object({ status: Type.Literal('ok') })
+
+export const NotReady = Type.Object({ status: Type.Literal('unavailable'), reasons: Type.Array(Type.String()) })
+
+export const systemRoutes = {
+  health: route({
+    id: 'system.health',
+    method: 'GET',
+    path: '/health',
+    access: 'public',
+    errorShape: 'nested',
+    responses: { 200: Health },
+    summary: 'The process answers',
+  }),
+  live: route({
+    id: 'system.live',
+    method: 'GET',
+    path: '/health/live',
+    access: 'public',
+    errorShape: 'nested',
+    responses: { 200: Health },
+    summary: 'Liveness: restart the process when this fails',
+  }),
+  ready: route({
+    id: 'system.ready',
+    method: 'GET',
+    path: '/health/ready',
+    access: 'public',
+    errorShape: 'nested',
+    responses: { 200: Health, 503: NotReady },
+    summary: 'Readiness: send traffic only while this is 200',
+  }),
+  capabilities: route({
+    id: 'system.capabilities',
+    method: 'GET',
+    path: '/api/capabilities',
+    access: 'key',
+    errorShape: 'nested',
+    responses: {
+      200: Type.Object({
+        version: Type.String(),
+        providers: Type.Array(Type.String()),
+        models: Type.Array(Type.String()),
+        runtimes: Type.Array(Type.Object({ id: Type.String(), capabilities: Type.Record(Type.String(), Type.Boolean()) })),
+        mcp_servers: Type.Array(Type.String()),
+        endpoints: Type.Array(Type.Object({ id: Type.String(), method: Type.String(), path: Type.String() })),
+      }),
+    },
+    summary: 'What this server can do',
+  }),
+}

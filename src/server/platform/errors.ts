@@ -1,0 +1,28 @@
+import type { ErrorCode } from '../../contract/errors.ts'
+
+interface Details {
+  /** What really happened, for the log only. */
+  readonly cause?: unknown
+  /** Response headers that belong to the refusal, such as `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A refusal that the caller may read. `message` is public, `cause` is for the log. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ErrorCode, message: string, { cause, headers = {} }: Details = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'AppError'
+    this.code = code
+    this.headers = headers
+  }
+}
+
+/** `<kind> <id> not found`. Gaps: section 1, rule 5. */
+export const notFound = (kind: 'agent' | 'session' | 'prompt' | 'model' | 'version', id: string): AppError =>
+  new AppError('not_found', `${kind} ${id} not found`)
+
+/** The caller sent something wrong; `message` names the field. */
+export const invalid = (message: string): AppError => new AppError('invalid_request', message)

@@ -1,0 +1,28 @@
+/** Runs `work` every `periodMs`, never twice at once, until the returned function is called; that waits for the last. */
+export function every(periodMs: number, work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  const timer = setInterval(() => {
+    running ??= work().finally(() => {
+      running = undefined
+    })
+  }, periodMs)
+  timer.unref()
+  return async () => {
+    clearInterval(timer)
+    await running
+  }
+}
+
+/** Waits `ms`, or less when `signal` aborts; never rejects. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal?.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}
