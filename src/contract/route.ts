@@ -28,7 +28,7 @@ export interface Route {
   /** Schema per status; null for an answer without a body. */
   readonly responses: Readonly<Record<number, TSchema | null>>
   /** Content type of a success answer that is not JSON. */
-  readonly produces?: 'text/event-stream'
+  readonly produces?: 'text/event-stream' | 'text/html' | 'text/javascript'
 }
 
 /** Keeps the literal types of `spec`, so that bind and the client can infer from it. */

@@ -4,6 +4,7 @@ export interface SseFrame {
   readonly event?: string
   /** The data lines, joined by newlines. */
   readonly data: string
+  /** Of this frame alone: it is not carried over to the frames behind it. */
   readonly id?: string
 }
 
@@ -12,19 +13,29 @@ export function sseFrame({ event, data, id }: SseFrame): string {
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`
 }
 
-/** Thrown when one line of a stream is longer than the reader allows. */
-export class SseLineTooLong extends Error {}
+/** Thrown when one line or one frame of a stream is longer than the reader allows. */
+export class SseLineTooLong extends Error {
+  override readonly name = 'SseLineTooLong'
+}
+
+export interface SseReaderOptions {
+  /** Longest line, and longest data of one frame, in characters; 16 Mi unless given. */
+  readonly maxLength?: number
+  /** Called with the milliseconds of each `retry:` line. */
+  readonly onRetry?: (retryMs: number) => void
+}
 
 /**
  * An incremental reader of server-sent events: feed it text as it comes, it yields the frames that are complete.
- * Comments and frames without data are dropped; LF, CRLF and CR end a line. Source: the HTML standard, section 9.2.
+ * Comments and frames without data are dropped; LF, CRLF and CR end a line; a leading byte order mark is skipped.
+ * Source: the HTML standard, section 9.2.
  */
-export function sseReader(maxLineLength = 16 * 1024 * 1024) {
-  let rest = ''
-  let pendingCr = false
+export function sseReader({ maxLength = 16 * 1024 * 1024, onRetry }: SseReaderOptions = {}) {
+  const lines = lineSplitter(maxLength)
   let event: string | undefined
   let id: string | undefined
   let data: string[] = []
+  let dataLength = 0
 
   const take = (): SseFrame | undefined => {
     const frame =
@@ -34,29 +45,26 @@ export function sseReader(maxLineLength = 16 * 1024 * 1024) {
     event = undefined
     id = undefined
     data = []
+    dataLength = 0
     return frame
   }
 
+  const addData = (value: string): void => {
+    dataLength += value.length + 1
+    if (dataLength > maxLength + 1) throw new SseLineTooLong(`a frame is longer than ${maxLength} characters`)
+    data.push(value)
+  }
+
   const field = (line: string): void => {
-    const colon = line.indexOf(':')
-    if (colon === 0) return
-    const name = colon < 0 ? line : line.slice(0, colon)
-    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    if (name === 'data') data.push(value)
+    const [name, value] = nameAndValue(line)
+    if (name === 'data') addData(value)
     else if (name === 'event') event = value
     else if (name === 'id' && !value.includes('\0')) id = value
+    else if (name === 'retry' && /^\d{1,9}$/.test(value)) onRetry?.(Number(value))
   }
 
   return function* read(chunk: string): Generator<SseFrame> {
-    let text = rest + chunk
-    if (pendingCr && text.startsWith('\n')) text = text.slice(1)
-    pendingCr = false
-    let start = 0
-    const lineEnd = /\r\n|\n|\r/g
-    for (let match = lineEnd.exec(text); match; match = lineEnd.exec(text)) {
-      const line = text.slice(start, match.index)
-      start = match.index + match[0].length
-      if (match[0] === '\r' && start === text.length) pendingCr = true
+    for (const line of lines(chunk)) {
       if (line !== '') {
         field(line)
         continue
@@ -64,7 +72,51 @@ export function sseReader(maxLineLength = 16 * 1024 * 1024) {
       const frame = take()
       if (frame) yield frame
     }
-    rest = text.slice(start)
-    if (rest.length > maxLineLength) throw new SseLineTooLong(`a line is longer than ${maxLineLength} characters`)
+  }
+}
+
+/** One space after the colon is no part of the value; a comment has an empty name. */
+function nameAndValue(line: string): readonly [name: string, value: string] {
+  const colon = line.indexOf(':')
+  if (colon < 0) return [line, '']
+  return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)]
+}
+
+/** Cuts text that comes in pieces into lines; each piece is searched once, however long the line grows. */
+function lineSplitter(maxLength: number) {
+  let pieces: string[] = []
+  let heldLength = 0
+  let afterCr = false
+  let started = false
+
+  const hold = (piece: string): void => {
+    if (piece === '') return
+    pieces.push(piece)
+    heldLength += piece.length
+    if (heldLength > maxLength) throw new SseLineTooLong(`a line is longer than ${maxLength} characters`)
+  }
+
+  const release = (): string => {
+    const line = pieces.join('')
+    pieces = []
+    heldLength = 0
+    return line
+  }
+
+  return function* split(chunk: string): Generator<string> {
+    if (chunk === '') return
+    let start = !started && chunk.startsWith('\uFEFF') ? 1 : 0
+    started = true
+    // The line has ended with its CR already: a LF that comes first now belongs to that CR.
+    if (afterCr && chunk.startsWith('\n')) start = 1
+    afterCr = chunk.endsWith('\r')
+    const lineEnd = /\r\n|\n|\r/g
+    lineEnd.lastIndex = start
+    for (let match = lineEnd.exec(chunk); match; match = lineEnd.exec(chunk)) {
+      hold(chunk.slice(start, match.index))
+      start = match.index + match[0].length
+      yield release()
+    }
+    hold(chunk.slice(start))
   }
 }

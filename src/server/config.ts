@@ -1,7 +1,23 @@
-/** The wire protocols that a deployment can speak. */
-export type Protocol = 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'gemini' | 'bedrock-converse' | 'bedrock-invoke'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './config-file.ts'
+import { modelWarnings } from './model-warnings.ts'
+import { modelsOfEnvironment } from './models-of-environment.ts'
+import { modelsOfFile } from './models-of-file.ts'
+import { isLoopbackHost } from './platform/addresses.ts'
+import { parseAllow } from './platform/outbound.ts'
 
-/** Milliseconds; gateway.md's defaults are 5,000, 60,000, 60,000 and 600,000. */
+/** The wire protocols that a deployment can speak. `demo` is the scripted model in process; no file can name it. */
+export type Protocol =
+  | 'anthropic-messages'
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'gemini'
+  | 'bedrock-converse'
+  | 'bedrock-invoke'
+  | 'demo'
+
+/** Milliseconds; by default 5,000, 60,000, 60,000 and 600,000. Source: Gateway, section 3. */
 export interface UpstreamTimeouts {
   readonly connectMs: number
   readonly firstByteMs: number
@@ -13,16 +29,18 @@ export interface UpstreamTimeouts {
 export interface Deployment {
   /** Stable and public: never a host or a key. */
   readonly id: string
-  /** The name that clients send: exact, or `provider/*`. */
+  /** The name that clients send: exact, or with a `*` at its end, such as `provider/*`. */
   readonly alias: string
   readonly provider: string
-  /** The model's name upstream; for a wildcard the part after the slash of the request. */
+  /** The model's name upstream; a `*` stands for what the alias's `*` matched. */
   readonly upstreamModel: string
   readonly protocol: Protocol
   /** Base address without a trailing slash; a path prefix is kept. */
   readonly apiBase: string
   readonly apiKey: string | undefined
+  /** Sent with every call, in lower case. They win over the credential that the provider would get. */
   readonly headers: Readonly<Record<string, string>>
+  /** Share of the calls among the deployments of one alias; 0 is used only when there is no other. */
   readonly weight: number
   readonly timeouts: UpstreamTimeouts
 }
@@ -57,4 +75,156 @@ export interface Config {
   readonly file: string | undefined
   /** Things the operator should know, said once at start. */
   readonly warnings: readonly string[]
+}
+
+/** Variables of the process; the only place that reads them is the caller's `main`. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Command-line options; each wins over its variable. */
+export interface Overrides {
+  readonly configFile?: string
+  readonly port?: number
+  readonly host?: string
+  readonly dataDir?: string
+  readonly insecureNoAuth?: boolean
+}
+
+/** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigError'
+  }
+}
+
+/** Keys that are printed in documentation, so that everybody knows them. */
+const publishedKeys = new Set(['sk-local', 'sk-1234', 'changeme', 'secret', 'password', 'test'])
+const minKeyLength = 16
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const roles = ['all', 'api', 'worker'] as const
+
+/** Reads the configuration. Throws ConfigError with all problems at once. Gaps: section 2. */
+export function loadConfig({ env, overrides = {} }: { env: Environment; overrides?: Overrides }): Config {
+  const problems: Problem[] = []
+  const warnings: string[] = []
+  const report = (text: string, place?: Place) => void problems.push({ text, place })
+  const filePath = overrides.configFile ?? nonBlank(env['SWITCHYARD_CONFIG'])
+  const file = filePath === undefined ? emptyFile : readConfigFile({ path: filePath, env, report })
+
+  const masterKey = checkedKey({ file, env, report, warnings })
+  const demo = file.value.demo ?? true
+  const { deployments, implicitAllow } = file.value.model_list
+    ? {
+        deployments: modelsOfFile({ models: file.value.model_list, place: file.place, env, demo, report }),
+        implicitAllow: [],
+      }
+    : modelsOfEnvironment({ env, report })
+  const listed = parseAllow(file.value.outbound?.allow ?? [], (index, text) =>
+    report(text, file.place(['outbound', 'allow', index])),
+  )
+  const outboundAllow = [...listed, ...implicitAllow]
+  const config: Config = {
+    ...address({ env, overrides, masterKey, report }),
+    masterKey,
+    databaseUrl: checkedDatabase(env, report),
+    dataDir: overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env),
+    role: oneOf({ env, name: 'SWITCHYARD_ROLE', allowed: roles, fallback: 'all', report }),
+    logLevel: oneOf({ env, name: 'LOG_LEVEL', allowed: logLevels, fallback: 'info', report }),
+    deployments,
+    demo,
+    outboundAllow,
+    limits: { maxStreams: file.value.limits?.max_streams ?? 1000, maxSessions: file.value.limits?.max_sessions ?? 16 },
+    file: filePath,
+    warnings: [...warnings, ...modelWarnings(deployments, outboundAllow)],
+  }
+  problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))
+  if (problems.length > 0) throw new ConfigError(problems.map(problem => printed(problem, filePath)))
+  return deepFreeze(config)
+}
+
+interface Reading {
+  readonly env: Environment
+  readonly report: (text: string, place?: Place) => void
+}
+
+/** The key of the file, or of the environment. A blank one in the file is refused: it would switch authentication off. */
+function checkedKey({ file, env, report, warnings }: Reading & { file: ConfigFile; warnings: string[] }) {
+  const fromFile = file.value.general_settings?.master_key
+  const place = file.place(['general_settings', 'master_key'])
+  if (fromFile !== undefined && fromFile.trim() === '') report('general_settings.master_key is empty', place)
+  const key = fromFile ?? nonBlank(env['GATEWAY_MASTER_KEY'])
+  if (key === undefined) {
+    warnings.push('authentication is off: set GATEWAY_MASTER_KEY (or general_settings.master_key) to require a key')
+    return undefined
+  }
+  if (!/^[\x21-\x7e]*$/.test(key)) {
+    const name = fromFile === undefined ? 'GATEWAY_MASTER_KEY' : 'general_settings.master_key'
+    report(
+      `${name} holds a blank or a character that no HTTP header can carry`,
+      fromFile === undefined ? undefined : place,
+    )
+  }
+  if (publishedKeys.has(key)) warnings.push('the master key is a sample that everybody knows: change it')
+  else if (key.length < minKeyLength) warnings.push(`the master key is weak: use ${minKeyLength} characters or more`)
+  return key
+}
+
+function address({
+  env,
+  overrides,
+  masterKey,
+  report,
+}: Reading & { overrides: Overrides; masterKey: string | undefined }) {
+  const host = overrides.host ?? nonBlank(env['HOST']) ?? (masterKey === undefined ? '127.0.0.1' : '0.0.0.0')
+  const insecureNoAuth = overrides.insecureNoAuth ?? false
+  if (masterKey === undefined && !isLoopbackHost(host) && !insecureNoAuth) {
+    report(
+      `refusing to listen on ${host} without a master key: anybody who reaches the port could use your provider keys. ` +
+        'Set GATEWAY_MASTER_KEY, or pass --insecure-no-auth if you really want this',
+    )
+  }
+  const text = nonBlank(env['PORT'])
+  const port = overrides.port ?? (text === undefined ? 4000 : /^\d{1,5}$/.test(text) ? Number(text) : -1)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) report('PORT must be a whole number from 0 to 65535')
+  return { host, port, insecureNoAuth }
+}
+
+function checkedDatabase(env: Environment, report: Reading['report']): string | undefined {
+  const url = nonBlank(env['DATABASE_URL'])
+  if (url !== undefined && !/^postgres(ql)?:\/\//.test(url))
+    report('DATABASE_URL must start with postgres:// or postgresql://')
+  return url
+}
+
+function defaultDataDir(env: Environment): string {
+  if (process.getuid?.() === 0) return '/var/lib/switchyard'
+  return join(nonBlank(env['HOME']) ?? homedir(), '.local', 'share', 'switchyard')
+}
+
+interface Choice<T extends string> extends Reading {
+  readonly name: string
+  readonly allowed: readonly T[]
+  readonly fallback: T
+}
+
+function oneOf<T extends string>({ env, name, allowed, fallback, report }: Choice<T>): T {
+  const text = nonBlank(env[name])
+  const found = allowed.find(value => value === text)
+  if (text !== undefined && found === undefined) report(`${name} must be one of ${allowed.join(', ')}`)
+  return found ?? fallback
+}
+
+/** Shells and compose files pass unset variables as empty ones. */
+const nonBlank = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)
+
+const printed = ({ text, place }: Problem, path: string | undefined): string =>
+  place === undefined ? text : `${path}:${place.line}: ${text}`
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const part of Object.values(value)) deepFreeze(part)
+  }
+  return value
 }

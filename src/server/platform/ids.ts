@@ -1,13 +1,17 @@
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 export type IdPrefix = 'agent' | 'ses' | 'evt' | 'msg' | 'run' | 'req' | 'use'
 
-const random = Buffer.alloc(10)
-
-/** `prefix_` and a time-ordered UUIDv7 in hex. Source: RFC 9562, section 5.7. */
+/**
+ * `prefix_` and a UUIDv7 in hex, ordered by time to a quarter of a microsecond within one process.
+ * Source: RFC 9562, section 6.2, method 3 (the clock's fraction takes the place of the first random bits).
+ */
 export function newId(prefix: IdPrefix): string {
-  randomFillSync(random)
-  random[0] = ((random[0] ?? 0) & 0x0f) | 0x70
-  random[2] = ((random[2] ?? 0) & 0x3f) | 0x80
-  return `${prefix}_${Date.now().toString(16).padStart(12, '0')}${random.toString('hex')}`
+  const now = performance.timeOrigin + performance.now()
+  const milliseconds = Math.floor(now)
+  const fraction = Math.floor((now - milliseconds) * 4096)
+  const random = randomBytes(8)
+  random[0] = ((random[0] ?? 0) & 0x3f) | 0x80
+  const time = milliseconds.toString(16).padStart(12, '0')
+  return `${prefix}_${time}7${fraction.toString(16).padStart(3, '0')}${random.toString('hex')}`
 }

@@ -15,8 +15,8 @@ create table agents (
   version     integer not null default 1,
   created_at  timestamptz not null default clock_timestamp()
 );
-create index agents_newest on agents (created_at desc, id desc);
-create index agents_of_owner on agents (owner_id, created_at desc, id desc);
+-- Ids are time-ordered, so lists page by id, newest first.
+create index agents_of_owner on agents (owner_id, id desc);
 
 -- No foreign key: sessions run the version that they were made with, also after the agent is gone.
 create table agent_versions (
@@ -53,9 +53,8 @@ create table sessions (
   created_at           timestamptz not null default clock_timestamp(),
   updated_at           timestamptz not null default clock_timestamp()
 );
-create index sessions_newest on sessions (created_at desc, id desc);
-create index sessions_of_agent on sessions (agent_id, created_at desc, id desc);
-create index sessions_of_owner on sessions (owner_id, created_at desc, id desc);
+create index sessions_of_agent on sessions (agent_id, id desc);
+create index sessions_of_owner on sessions (owner_id, id desc);
 create index sessions_held on sessions (lease_until) where lease_owner is not null;
 
 create table prompts (
@@ -128,8 +127,7 @@ create table usage (
   total_ms            double precision not null,
   created_at          timestamptz not null default clock_timestamp()
 );
-create index usage_newest on usage (created_at desc, id desc);
-create index usage_of_session on usage (session_id, created_at desc) where session_id is not null;
+create index usage_of_session on usage (session_id, id desc) where session_id is not null;
 
 create table idempotency_keys (
   principal  text not null,

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { SessionEvent } from '../contract/events.ts'
+import { sseFrame } from '../contract/sse.ts'
+import { createClient } from './client.ts'
+import { type ReadEvent, type ReadEventsOptions, type ReaderState, readEvents } from './event-reader.ts'
+import { ApiError } from './failures.ts'
+import { EventMissing } from './reconnect.ts'
+
+const quick = { quickMs: 1, retryMs: 2, maxMs: 4, silenceMs: 5_000 }
+
+/** A log of `length` events; every text needs several bytes a character, the last one is the deletion. */
+function logOf(length: number): SessionEvent[] {
+  return Array.from({ length }, (_, at) => ({
+    id: `evt_${at + 1}`,
+    type: at + 1 === length ? 'session.deleted' : 'agent.message',
+    processed_at: '2026-01-01T00:00:00.000Z',
+    seq: at + 1,
+    content: [{ type: 'text', text: `naïve 😀 №${at}` }],
+  }))
+}
+
+const frameOf = (event: SessionEvent) =>
+  sseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) })
+
+type Handler = (request: IncomingMessage, response: ServerResponse, connection: number) => void
+
+/** A service of `handler` alone, counted from connection 1, and a way to read session `s` from it. */
+async function serviceOf(t: TestContext, handler: Handler) {
+  let connections = 0
+  const server = createServer((request, response) => handler(request, response, ++connections))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ baseUrl, key: 'sk-test' })
+  const read = (options: Partial<ReadEventsOptions> = {}) =>
+    readEvents({ client, sessionId: 's', pace: quick, ...options })
+  return { read, connections: () => connections }
+}
+
+const lastEventId = (request: IncomingMessage) => Number(request.headers['last-event-id'] ?? 0)
+const openStream = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' })
+
+/** The answer to the reader's only other question: the last event of the log. */
+function sendList(response: ServerResponse, log: readonly SessionEvent[]): void {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ data: log.slice(-1), next_page: null }))
+}
+
+async function collect(reading: AsyncIterable<ReadEvent>): Promise<ReadEvent['event'][]> {
+  const events: ReadEvent['event'][] = []
+  for await (const { event } of reading) events.push(event)
+  return events
+}
+
+test('a stream that is cut at 100 random bytes, also inside a character, gives exactly the log', async t => {
+  const log = logOf(150)
+  const service = await serviceOf(t, (request, response, connection) => {
+    if (!request.url?.includes('/stream')) return sendList(response, log)
+    assert.equal(request.headers.authorization, 'Bearer sk-test')
+    openStream(response)
+    const bytes = Buffer.from(`retry: 2\n\n: hello\n\n${log.slice(lastEventId(request)).map(frameOf).join('')}`)
+    if (connection > 100) {
+      response.end(bytes)
+      return
+    }
+    const end = Math.floor(Math.random() * Math.min(bytes.length, 900))
+    const middle = Math.floor(Math.random() * end)
+    response.write(bytes.subarray(0, middle))
+    response.write(bytes.subarray(middle, end), () => (connection % 2 === 0 ? response.destroy() : response.end()))
+  })
+  const events = await collect(service.read())
+  assert.deepEqual(events, log)
+  console.log(service.connections())
+assert.ok(service.connections() > 20)
+})
+
+test('events that come again after a reconnect are dropped', async t => {
+  const log = logOf(6)
+  const service = await serviceOf(t, (_request, response, connection) => {
+    openStream(response).end(
+      log
+        .slice(0, connection * 2)
+        .map(frameOf)
+        .join(''),
+    )
+  })
+  assert.deepEqual(await collect(service.read()), log)
+})
+
+test('a gap is never yielded: the reader loads again from the last good event', async t => {
+  const log = logOf(5)
+  const asked: number[] = []
+  const service = await serviceOf(t, (request, response, connection) => {
+    asked.push(lastEventId(request))
+    const shown = connection === 1 ? log.filter(event => event.seq !== 3) : log.slice(lastEventId(request))
+    openStream(response).end(shown.map(frameOf).join(''))
+  })
+  assert.deepEqual(await collect(service.read()), log)
+  assert.deepEqual(asked, [0, 2])
+})
+
+test('a gap that stays is an error, not an endless loop', async t => {
+  const log = logOf(5).filter(event => event.seq !== 3)
+  const service = await serviceOf(t, (_request, response) => {
+    openStream(response).end(log.map(frameOf).join(''))
+  })
+  await assert.rejects(collect(service.read()), (error: unknown) => error instanceof EventMissing && error.seq === 3)
+})
+
+test('silence counts as loss; comments are no silence', async t => {
+  const log = logOf(2)
+  let firstClosed = false
+  const service = await serviceOf(t, (request, response, connection) => {
+    openStream(response).flushHeaders()
+    if (connection === 1) {
+      const heartbeat = setInterval(() => response.write(':\n\n'), 20)
+      setTimeout(() => clearInterval(heartbeat), 300)
+      response.on('close', () => {
+        clearInterval(heartbeat)
+        firstClosed = true
+      })
+    } else {
+      response.end(log.slice(lastEventId(request)).map(frameOf).join(''))
+    }
+  })
+  const reasons: string[] = []
+  const startedAtMs = performance.now()
+  const onState = (state: ReaderState) => state.name === 'waiting' && reasons.push(state.reason)
+  assert.deepEqual(await collect(service.read({ pace: { ...quick, silenceMs: 100 }, onState })), log)
+  assert.deepEqual(reasons, ['nothing came for 0.1 s'])
+  assert.ok(performance.now() - startedAtMs >= 300, 'the heartbeats kept the first connection')
+  assert.ok(firstClosed)
+})
+
+test('a consumer that is slower than the silence limit keeps its connection', async t => {
+  const log = logOf(3)
+  const service = await serviceOf(t, (_request, response) => {
+    openStream(response).end(log.map(frameOf).join(''))
+  })
+  const seen: number[] = []
+  for await (const { event } of service.read({ pace: { ...quick, silenceMs: 50 } })) {
+    const until = performance.now() + 60
+    while (performance.now() < until) await new Promise(setImmediate)
+    seen.push(Number(event['seq']))
+  }
+  assert.deepEqual(seen, [1, 2, 3])
+  assert.equal(service.connections(), 1)
+})
+
+for (const status of [400, 401, 403, 404]) {
+  test(`a ${status} is final`, async t => {
+    const service = await serviceOf(t, (_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":"no"}')
+    })
+    await assert.rejects(
+      collect(service.read()),
+      (error: unknown) => error instanceof ApiError && error.status === status,
+    )
+    assert.equal(service.connections(), 1)
+  })
+}
+
+test('429 and 5xx are tried again, not before Retry-After', async t => {
+  const log = logOf(1)
+  const refusals = [429, 500, 503]
+  const service = await serviceOf(t, (_request, response, connection) => {
+    const status = refusals[connection - 1]
+    if (status === undefined) openStream(response).end(log.map(frameOf).join(''))
+    else response.writeHead(status, { 'retry-after': status === 503 ? '1' : '0' }).end('{}')
+  })
+  const waits: number[] = []
+  const onState = (state: ReaderState) => state.name === 'waiting' && waits.push(state.retryInMs)
+  assert.deepEqual(await collect(service.read({ onState })), log)
+  assert.equal(waits.length, 3)
+  assert.equal(waits[2], 1000)
+})
+
+test('a session that was deleted before ends the reading although its stream brings nothing new', async t => {
+  const service = await serviceOf(t, (request, response) => {
+    if (request.url?.includes('/stream')) return openStream(response).end(':\n\n')
+    assert.match(request.url ?? '', /order=desc&limit=1$/)
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ data: [last], next_page: null }))
+  })
+  assert.deepEqual(await collect(service.read({ after: 4 })), [])
+})
+
+test('deltas are yielded as ephemeral, and only when they are asked for', async t => {
+  const log = logOf(2)
+  const delta = { type: 'event_delta', event_id: 'evt_1', delta: { type: 'content_delta' } }
+  const urls: (string | undefined)[] = []
+  const service = await serviceOf(t, (request, response) => {
+    urls.push(request.url)
+    const deltaFrame = sseFrame({ event: delta.type, data: JSON.stringify(delta) })
+    openStream(response).end(deltaFrame + log.map(frameOf).join(''))
+  })
+  assert.deepEqual(await collect(service.read()), log)
+  const kinds: [boolean, string][] = []
+  for await (const { ephemeral, event } of service.read({ eventDeltas: true })) kinds.push([ephemeral, event.type])
+  assert.deepEqual(kinds, [
+    [true, 'event_delta'],
+    [false, 'agent.message'],
+    [false, 'session.deleted'],
+  ])
+  assert.deepEqual(urls, ['/v1/sessions/s/events/stream', '/v1/sessions/s/events/stream?event_deltas=true'])
+})
+
+test('an abort ends the reading without an error and closes the connection', async t => {
+  const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>()
+  const service = await serviceOf(t, (_request, response) => {
+    openStream(response).write(logOf(9).slice(0, 1).map(frameOf).join(''))
+    response.on('close', onClosed)
+  })
+  const stop = new AbortController()
+  const seen: string[] = []
+  for await (const { event } of service.read({ signal: stop.signal })) {
+    seen.push(event.type)
+    stop.abort()
+  }
+  await closed
+  assert.deepEqual(seen, ['agent.message'])
+})
+
+test('a consumer that breaks off closes the connection', async t => {
+  const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>()
+  const service = await serviceOf(t, (_request, response) => {
+    openStream(response).write(logOf(9).slice(0, 1).map(frameOf).join(''))
+    response.on('close', onClosed)
+  })
+  for await (const _ of service.read()) break
+  await closed
+})

@@ -1,0 +1,32 @@
+import type { Route } from '../contract/route.ts'
+import { InvalidParameter } from './failures.ts'
+
+/** The parts of a request, before they are typed by a route. */
+export interface RequestParts {
+  readonly params?: unknown
+  readonly query?: unknown
+  readonly body?: unknown
+}
+
+/**
+ * The path and query of a request. Lists become repeated names; undefined and null values are left out.
+ * Throws InvalidParameter for a path parameter that is missing or that an address would swallow.
+ */
+export function addressOf(route: Route, { params, query }: RequestParts): string {
+  const values = (params ?? {}) as Readonly<Record<string, unknown>>
+  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, values[name]))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== undefined && item !== null) search.append(name, String(item))
+    }
+  }
+  return search.size === 0 ? path : `${path}?${search}`
+}
+
+/** `.` and `..` would be resolved away, even when they are escaped, and another endpoint would be called. */
+function segment(name: string, value: unknown): string {
+  const text = value === undefined || value === null ? '' : String(value)
+  if (text === '' || text === '.' || text === '..') throw new InvalidParameter(`${name} "${text}" is not an id`)
+  return encodeURIComponent(text)
+}

@@ -1,0 +1,48 @@
+import type { Agent, AgentWrite } from '../../contract/agents.ts'
+import type { AgentFields } from './store.ts'
+
+/** What an agent gets where the caller says nothing. */
+export interface AgentDefaults {
+  readonly model: string
+  readonly runtime: string
+  readonly harness: string
+}
+
+/** The fields of a new agent. Gaps: section 4. */
+export function newAgentFields(write: AgentWrite, defaults: AgentDefaults): AgentFields {
+  const config = mergeConfig({}, write.config)
+  return {
+    name: write.name,
+    owner_id: write.owner_id,
+    model: write.model ?? defaults.model,
+    system: write.system ?? write.prompt ?? '',
+    description: write.description ?? null,
+    harness: write.harness ?? defaults.harness,
+    tools: write.tools ?? {},
+    config: { ...config, runtime: write.runtime ?? config['runtime'] ?? defaults.runtime },
+  }
+}
+
+/** An agent's fields after an update: absent means unchanged, null clears. Gaps: section 4. */
+export function applyWrite(agent: Agent, write: AgentWrite, defaults: AgentDefaults): AgentFields {
+  const keep = <T>(given: T | null | undefined, current: T, cleared: T): T =>
+    given === undefined ? current : (given ?? cleared)
+  const config = write.config === null ? {} : mergeConfig(agent.config, write.config)
+  const runtime = keep(write.runtime, config['runtime'] ?? defaults.runtime, defaults.runtime)
+  return {
+    name: write.name,
+    owner_id: write.owner_id,
+    model: keep(write.model, agent.model, defaults.model),
+    system: write.system === undefined ? keep(write.prompt, agent.system, '') : (write.system ?? ''),
+    description: keep(write.description, agent.description, null),
+    harness: keep(write.harness, agent.harness, defaults.harness),
+    tools: keep(write.tools as unknown, agent.tools, {}),
+    config: { ...config, runtime },
+  }
+}
+
+/** Top-level keys of `given` replace those of `current`; a null key is removed. */
+function mergeConfig(current: Agent['config'], given: AgentWrite['config']): Agent['config'] {
+  const merged = Object.entries({ ...current, ...given }).filter(([, value]) => value !== null)
+  return Object.fromEntries(merged)
+}

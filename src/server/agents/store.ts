@@ -1,0 +1,145 @@
+import { CompiledQuery, type Kysely, type Selectable, type Transaction } from 'kysely'
+import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
+import { type OnceKey, once, type RunSql } from '../db/once.ts'
+import type { AgentTable, Database } from '../db/types.ts'
+
+const columns = [
+  'id',
+  'owner_id',
+  'name',
+  'model',
+  'system',
+  'description',
+  'harness',
+  'tools',
+  'config',
+  'status',
+  'version',
+  'created_at',
+] as const
+
+export const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[number]>): Agent => ({
+  id: row.id,
+  name: row.name,
+  model: row.model,
+  system: row.system,
+  tools: row.tools,
+  config: row.config as Agent['config'],
+  owner_id: row.owner_id,
+  status: row.status as AgentStatus,
+  description: row.description,
+  harness: row.harness,
+  created_at: row.created_at.getTime(),
+  version: row.version,
+})
+
+/** What an agent is made of, besides what the store gives it. */
+export type AgentFields = Omit<Agent, 'id' | 'created_at' | 'version' | 'status' | 'owner_id'> & { readonly owner_id: string }
+
+export interface PageOf {
+  /** The last id (or version) of the page before. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** Tables `agents` and `agent_versions`: each change is a version, and versions outlive their agent. */
+export type AgentStore = ReturnType<typeof agentStore>
+
+export function agentStore(db: Kysely<Database>) {
+  return {
+    /** The agent; undefined when `owner` has none with that id. Owner undefined: anybody's. */
+    async find(id: string, owner: string | undefined): Promise<Agent | undefined> {
+      let mine = db.selectFrom('agents').where('id', '=', id)
+      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+      const row = await mine.select(columns).executeTakeFirst()
+      return row && toAgent(row)
+    },
+
+    /** Newest first. */
+    async list(owner: string | undefined, { after, limit }: PageOf): Promise<Agent[]> {
+      let mine = db.selectFrom('agents').select(columns)
+      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+      if (after !== undefined) mine = mine.where('id', '<', after)
+      return (await mine.orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
+    },
+
+    /** Stores a new agent with its first version, once per idempotency key. */
+    async insert(id: string, fields: AgentFields, key: OnceKey | undefined): Promise<Agent> {
+      return db.transaction().execute(trx =>
+        once(sqlOf(trx), key, async () => {
+          const values = { id, ...asRow(fields) }
+          const row = await trx.insertInto('agents').values(values).returning(columns).executeTakeFirstOrThrow()
+          return addVersion(trx, toAgent(row))
+        }),
+      )
+    },
+
+    /** Replaces the fields of an agent and adds a version; undefined when there is none. Concurrent updates queue up. */
+    async update(id: string, owner: string | undefined, change: (agent: Agent) => AgentChange): Promise<Agent | undefined> {
+      return db.transaction().execute(async trx => {
+        let mine = trx.selectFrom('agents').where('id', '=', id)
+        if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+        const found = await mine.select(columns).forUpdate().executeTakeFirst()
+        if (!found) return undefined
+        const { status, ...fields } = change(toAgent(found))
+        const row = await trx
+          .updateTable('agents')
+          .set({ ...asRow(fields), status, version: found.version + 1 })
+          .where('id', '=', id)
+          .returning(columns)
+          .executeTakeFirstOrThrow()
+        return addVersion(trx, toAgent(row))
+      })
+    },
+
+    /** True when there was such an agent. */
+    async remove(id: string, owner: string | undefined): Promise<boolean> {
+      let mine = db.deleteFrom('agents').where('id', '=', id)
+      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+      const { numDeletedRows } = await mine.executeTakeFirstOrThrow()
+      return numDeletedRows === 1n
+    },
+
+    /** One version, also of an agent that was deleted. */
+    async version(id: string, version: number): Promise<AgentVersion | undefined> {
+      const all = db.selectFrom('agent_versions').where('agent_id', '=', id)
+      const row = await all.where('version', '=', version).selectAll().executeTakeFirst()
+      return row && toVersion(row)
+    },
+
+    /** Newest first. */
+    async versions(id: string, { after, limit }: PageOf): Promise<AgentVersion[]> {
+      let all = db.selectFrom('agent_versions').where('agent_id', '=', id).selectAll()
+      if (after !== undefined) all = all.where('version', '<', Number(after))
+      return (await all.orderBy('version', 'desc').limit(limit).execute()).map(toVersion)
+    },
+  }
+}
+
+export type AgentChange = AgentFields & { readonly status: AgentStatus }
+
+const toVersion = (row: { version: number; created_at: Date; snapshot: unknown }): AgentVersion => ({
+  version: row.version,
+  created_at: row.created_at.getTime(),
+  agent: row.snapshot as Agent,
+})
+
+const asRow = ({ tools, config, ...fields }: AgentFields) => ({
+  name: fields.name,
+  owner_id: fields.owner_id,
+  model: fields.model,
+  system: fields.system,
+  description: fields.description,
+  harness: fields.harness,
+  tools: JSON.stringify(tools),
+  config: JSON.stringify(config),
+})
+
+async function addVersion(trx: Transaction<Database>, agent: Agent): Promise<Agent> {
+  const values = { agent_id: agent.id, version: agent.version, snapshot: JSON.stringify(agent) }
+  await trx.insertInto('agent_versions').values(values).execute()
+  return agent
+}
+
+const sqlOf = (trx: Transaction<Database>): RunSql => async (text, values) =>
+  trx.executeQuery(CompiledQuery.raw(text, [...values]))

@@ -1,0 +1,149 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import { DatabaseError, Pool, type PoolClient, types } from 'pg'
+import { AppError } from '../platform/errors.ts'
+import type { Database } from './types.ts'
+
+interface PoolOptions {
+  /** `postgres://user:password@host/database`; a socket folder is given as `?host=/folder`. */
+  readonly url: string
+  /** Connections at most, 10 by default. */
+  readonly max?: number
+  /** The name in the database's own list of connections. */
+  readonly applicationName?: string
+  /** After this the database gives up a statement; 30,000 by default. */
+  readonly statementTimeoutMs?: number
+  /** How long to wait for a free or a new connection; 5,000 by default. */
+  readonly connectTimeoutMs?: number
+  /** Told when an idle connection is lost. The pool makes a new one by itself at the next query. */
+  readonly onLost: (error: Error) => void
+}
+
+const int8 = types.builtins.INT8
+
+/** int8 as a number (counters of ours stay far below 2^53); every other type as pg has it, numeric as text. */
+const parsers = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === int8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
+}
+
+/** A pool of connections that outlives the loss of any of them. End it with `end()`. */
+export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
+  const pool = new Pool({
+    connectionString: url,
+    max: options.max ?? 10,
+    application_name: options.applicationName ?? 'switchyard',
+    types: parsers,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    idleTimeoutMillis: 30_000,
+    // A connection that a firewall or a failover left dead is replaced after this at the latest.
+    maxLifetimeSeconds: 300,
+    keepAlive: true,
+    // Above the limit of the server, so that it only speaks when the server is out of reach.
+    query_timeout: statementTimeoutMs + 10_000,
+    // Not as start parameters: connection poolers refuse those.
+    onConnect: client => client.query(limits(statementTimeoutMs)),
+  })
+  pool.on('error', onLost)
+  // A client that is out on loan has no listener of the pool, and an unheard error event would end the process.
+  // Nothing is lost here: its query or the next one fails with the same cause.
+  pool.on('connect', client => client.on('error', () => undefined))
+  return pool
+}
+
+/** The second limit: a paused process must not hold locks for ever. */
+const limits = (statementTimeoutMs: number) =>
+  `set statement_timeout = ${Math.round(statementTimeoutMs)}; set idle_in_transaction_session_timeout = 30000`
+
+/** Kysely over a pool of `createPool`. The pool stays the caller's to end. */
+export const createKysely = (pool: Pool): Kysely<Database> =>
+  new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+
+/**
+ * What `work` returns, after the commit. When `work` throws, nothing of it stays. `unavailable` when the database is
+ * away; its message says so when the answer to the commit was lost, since the change may then be in effect.
+ */
+export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch(error => {
+    throw asUnavailable(error)
+  })
+  let result: T
+  try {
+    await client.query('begin')
+    result = await work(client)
+  } catch (error) {
+    await abandon(client, error)
+    throw asUnavailable(error)
+  }
+  await commit(client)
+  return result
+}
+
+/** Gives the connection back clean, or closes it when its state is in doubt. */
+async function abandon(client: PoolClient, error: unknown): Promise<void> {
+  if (isConnectionLoss(error)) return client.release(true)
+  const isClean = await client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+  client.release(!isClean)
+}
+
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('commit').catch(error => {
+    client.release(true)
+    if (!isConnectionLoss(error)) throw asUnavailable(error)
+    throw unavailable('the database went away while it saved; the change may or may not be in effect', error)
+  })
+  client.release()
+  // PostgreSQL answers so when a statement failed and `work` went on as if it had not.
+  if (command === 'ROLLBACK') throw new Error('the transaction was rolled back: a failed statement was ignored')
+}
+
+/** SQLSTATEs with which a server ends or refuses a connection. Source: PostgreSQL manual, appendix A. */
+const lostStates = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
+
+/** States in which the server can do no work: read-only, or a lock, a statement or the disk took too long. */
+const stuckStates = new Set(['25006', '55P03', '57014', '58030'])
+
+const lostCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+
+/** pg gives these errors no code. */
+const lostTexts = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'is not queryable',
+  'Cannot use a pool after calling end',
+]
+
+/** True when the connection was lost or could not be made; a statement on its way may then be done or not. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  if (error instanceof DatabaseError) return code.startsWith('08') || lostStates.has(code)
+  // No socket file: the server of that folder does not run.
+  if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
+  return lostCodes.has(code) || lostTexts.some(text => error.message.includes(text))
+}
+
+/** `unavailable` (503) for an error that says the database cannot work now; any other error as it is. */
+export function asUnavailable(error: unknown): unknown {
+  const isStuck = error instanceof DatabaseError && /^53/.test(error.code ?? '')
+  if (!isStuck && !isStateStuck(error) && !isConnectionLoss(error)) return error
+  return unavailable('the database does not answer; try again', error)
+}
+
+const isStateStuck = (error: unknown) => error instanceof DatabaseError && stuckStates.has(error.code ?? '')
+
+const unavailable = (message: string, cause: unknown): AppError =>
+  new AppError('unavailable', message, { cause, headers: { 'retry-after': '1' } })

@@ -1,0 +1,112 @@
+import { execFile, type SpawnOptions } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Account, canEnter } from './account.ts'
+import { type Build, copyOf, hasLinks } from './binaries.ts'
+import { cannotStart, explain } from './explain.ts'
+
+/** How the programs of PostgreSQL are started on this machine. */
+export interface Confinement {
+  readonly build: Build
+  /** Undefined: our own user. */
+  readonly account: Account | undefined
+  /** Undefined: this machine has no usable `setpriv`. */
+  readonly setpriv: string | undefined
+  /** The one right of root that the server keeps, when its folders lie below one that only root may enter. */
+  readonly capability: string | undefined
+}
+
+interface Command {
+  readonly file: string
+  readonly args: string[]
+  readonly options: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'>
+}
+
+/** What to spawn, so that `program` of the build runs as the right user and ends with us. */
+export function commandOf(
+  { build, account, setpriv, capability }: Confinement,
+  program: string,
+  args: string[],
+): Command {
+  const file = join(build.folder, 'bin', program)
+  // No variables of ours: they hold secrets, and PG* would change the server.
+  const options = { cwd: '/', env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }
+  if (!setpriv) {
+    return { file, args, options: account ? { ...options, uid: account.uid, gid: account.gid } : options }
+  }
+  // The kernel sends SIGINT, a clean and fast end, when we are gone without a chance to say so.
+  const flags = ['--pdeathsig', 'INT', '--no-new-privs']
+  if (account) flags.push(`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups')
+  if (capability) {
+    const only = `-all,+${capability}`
+    flags.push(
+      '--securebits=+no_setuid_fixup',
+      `--inh-caps=${only}`,
+      `--ambient-caps=${only}`,
+      `--bounding-set=${only}`,
+    )
+  }
+  return { file: setpriv, args: [...flags, '--', file, ...args], options }
+}
+
+interface Wish {
+  readonly dataDir: string
+  readonly build: Build
+  readonly account: Account | undefined
+}
+
+/** The first way to start the programs that works here, tried out; refuses with the reason when none does. */
+export async function findConfinement({ dataDir, build, account }: Wish): Promise<Confinement> {
+  const setpriv = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'].find(path => existsSync(path))
+  const isClosed = account !== undefined && !canEnter(account, realpathSync(dataDir))
+  const capability = isClosed ? capabilityToEnter(dataDir, setpriv) : undefined
+  const reachable = isClosed || !account || canRun(account, build)
+  const wanted = { build: reachable && hasLinks(build) ? build : copyOf(build, dataDir), account, capability }
+  const ways: Confinement[] = setpriv ? [{ ...wanted, setpriv }] : []
+  if (!isClosed) ways.push({ ...wanted, setpriv: undefined })
+  let failure: unknown
+  for (const way of ways) {
+    try {
+      await tryOut(way)
+      return way
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw unusable(wanted.build, dataDir, failure)
+}
+
+function canRun(account: Account, build: Build): boolean {
+  const program = realpathSync(join(build.folder, 'bin', 'postgres'))
+  return canEnter(account, program)
+}
+
+/** Enough to pass closed folders; the second is what containers leave to root. */
+function capabilityToEnter(dataDir: string, setpriv: string | undefined): string {
+  const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : ''
+  const held = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
+  if (setpriv && held & 4n) return 'dac_read_search'
+  if (setpriv && held & 2n) return 'dac_override'
+  const problem = `the data folder ${dataDir} lies below a folder that only root may enter, and PostgreSQL refuses to run as root`
+  throw cannotStart(
+    problem,
+    'set SWITCHYARD_DATA_DIR to a folder such as /var/lib/switchyard, or start as another user',
+  )
+}
+
+async function tryOut(way: Confinement): Promise<void> {
+  const { file, args, options } = commandOf(way, 'postgres', ['--version'])
+  await promisify(execFile)(file, args, options)
+}
+
+function unusable(build: Build, dataDir: string, failure: unknown): Error {
+  const { code, stderr = '' } = failure as { code?: unknown; stderr?: string }
+  const file = join(build.folder, 'bin', 'postgres')
+  // The file is there, but not the loader that it names: a system with another C library, such as Alpine.
+  if (existsSync(file) && (code === 'ENOENT' || /No such file or directory/.test(stderr))) {
+    const problem = 'the embedded PostgreSQL needs glibc, which this system does not have (Alpine has musl)'
+    return cannotStart(problem, 'use an image with glibc, such as Debian, or set DATABASE_URL', failure)
+  }
+  return explain({ doing: `running ${file}`, dataDir, output: stderr || String(failure) })
+}

@@ -1,0 +1,93 @@
+import type { Deployment } from '../config.ts'
+import type { Span } from './splice.ts'
+import type { TokenCounts } from './token-counts.ts'
+
+/** The session on whose behalf a call is made; booked with it. */
+export interface CallSession {
+  readonly session_id: string
+  readonly agent_id: string
+  readonly owner_id: string
+  readonly prompt_id: string
+}
+
+/** One model call, from a client over HTTP or from a runtime in this process. */
+export interface Call {
+  readonly kind: 'messages' | 'count_tokens'
+  /** JSON in Anthropic's format. It is forwarded byte for byte where the upstream speaks that format. */
+  readonly body: Buffer
+  /** In lower case. Only `anthropic-*` and `x-claude-code-*` go on to the upstream. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** `?beta=true`, or empty. Goes along to upstreams of Anthropic's format. */
+  readonly query: string
+  readonly requestId: string
+  readonly caller: { readonly principal: string }
+  readonly session?: CallSession
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Where an answer goes: `head` once, `data` any number of times, `end` once. After the call's signal has aborted
+ * nothing more comes. Chunks may be cut anywhere; what they hold together is exactly the answer's body.
+ */
+export interface Sink {
+  head(status: number, headers: Readonly<Record<string, string>>): void
+  /** False asks to wait until `onDrain` calls back before sending more. */
+  data(chunk: Buffer): boolean
+  /** Calls back once, when there is room again. */
+  onDrain(resume: () => void): void
+  end(chunk?: Buffer): void
+}
+
+/** How a call ended. What was sent to the sink says the same to the client. */
+export interface Outcome {
+  readonly outcome: 'completed' | 'failed' | 'aborted'
+  /** The status that the sink got; undefined when the caller left before. */
+  readonly status: number | undefined
+  readonly stopReason: string | undefined
+  readonly usage: TokenCounts
+  /** From the start of the call to the first content; undefined without any. */
+  readonly firstContentMs: number | undefined
+}
+
+/** A request body after its checks. */
+export interface Ask {
+  readonly model: string
+  /** Where the top-level `model` string stands in the body. */
+  readonly modelSpan: Span
+  readonly stream: boolean
+  readonly maxTokens: number
+  /** The whole body. Not to be kept once a lane has what it needs. */
+  readonly parsed: Readonly<Record<string, unknown>>
+}
+
+/** A deployment chosen for a call, with the model's name there. */
+export interface Target {
+  readonly deployment: Deployment
+  readonly upstreamModel: string
+}
+
+/** One try of a call at one deployment. */
+export interface Attempt {
+  readonly call: Call
+  readonly ask: Ask
+  readonly target: Target
+  /** Response headers of ours that go out with whatever this attempt answers. */
+  readonly ownHeaders: Readonly<Record<string, string>>
+  /** `performance.now()` when the call came in. */
+  readonly startedMs: number
+}
+
+/** An upstream's own refusal, complete, with nothing sent to the sink yet: it can still be retried elsewhere. */
+export interface Refusal {
+  readonly outcome: 'refused'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/**
+ * Runs attempts at deployments of one kind. Rejects with AppError only while the sink is untouched; later failures are
+ * told in the stream itself.
+ */
+export type Lane = (attempt: Attempt, sink: Sink) => Promise<Outcome | Refusal>

@@ -1,0 +1,27 @@
+import type { Deployment } from '../config.ts'
+
+const mark = Buffer.from('[secret]')
+/** Shorter values would hit ordinary words. */
+const minSecretLength = 8
+
+/** `body` without the deployment's own credentials, should the upstream echo them; else the very same buffer. */
+export function scrubbed(body: Buffer, { apiKey, headers }: Deployment): Buffer {
+  const held = [
+    apiKey,
+    headers['authorization'],
+    headers['authorization']?.replace(/^\w+\s+/, ''),
+    headers['x-api-key'],
+  ]
+  const secrets = held.filter(value => value !== undefined && value.length >= minSecretLength)
+  return secrets.reduce((rest, secret) => replaced(rest, Buffer.from(secret ?? '')), body)
+}
+
+function replaced(body: Buffer, secret: Buffer): Buffer {
+  const parts: Buffer[] = []
+  let from = 0
+  for (let at = body.indexOf(secret); at >= 0; at = body.indexOf(secret, from)) {
+    parts.push(body.subarray(from, at), mark)
+    from = at + secret.length
+  }
+  return parts.length === 0 ? body : Buffer.concat([...parts, body.subarray(from)])
+}

@@ -1,0 +1,108 @@
+/** The bytes of a JSON string in a body, quotes included. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** What a scan of a JSON object's own keys found. */
+export interface TopLevel {
+  /** The value of `model`; undefined when there is none or it is no string. */
+  readonly model: Span | undefined
+  /** The first of the watched keys that occurs twice. Parsers disagree on which one counts. */
+  readonly doubled: string | undefined
+}
+
+const quote = 0x22
+const backslash = 0x5c
+
+/** Keys that decide cost and route: two of the same would let one program read what another did not check. */
+const watched = ['model', 'max_tokens', 'stream'] as const
+const watchedBytes = watched.map(key => ({ key, bytes: Buffer.from(`"${key}"`) }))
+
+/** Finds the own keys of the JSON object in `body`, which must be valid JSON. Nested objects are skipped. */
+export function scanTopLevel(body: Buffer): TopLevel {
+  return quickScan(body) ?? fullScan(body)
+}
+
+/**
+ * The answer without walking the body, when it is certain: each key occurs once at most as plain bytes, and no escape
+ * could spell a second one. A body of 300 KB is searched in microseconds this way.
+ */
+function quickScan(body: Buffer): TopLevel | undefined {
+  if (body.includes('\\u')) return undefined
+  let model: Span | undefined
+  for (const { key, bytes } of watchedBytes) {
+    const at = body.indexOf(bytes)
+    if (at < 0) continue
+    if (body.indexOf(bytes, at + bytes.length) >= 0) return undefined
+    if (key !== 'model') continue
+    model = keyValue(body, at + bytes.length)
+    // It is a value, or a key further down: only a walk can tell.
+    if (!model || !followsTopLevelStart(body, at)) return undefined
+  }
+  return { model, doubled: undefined }
+}
+
+/** True when nothing but white space and the opening brace stands before `at`. Clients write `model` first. */
+function followsTopLevelStart(body: Buffer, at: number): boolean {
+  const before = skipBlank(body, 0)
+  return body[before] === 0x7b && skipBlank(body, before + 1) === at
+}
+
+/** The string that follows the colon after a key. */
+function keyValue(body: Buffer, afterKey: number): Span | undefined {
+  const colon = skipBlank(body, afterKey)
+  if (body[colon] !== 0x3a) return undefined
+  const start = skipBlank(body, colon + 1)
+  return body[start] === quote ? { start, end: stringEnd(body, start) } : undefined
+}
+
+function fullScan(body: Buffer): TopLevel {
+  const seen = new Set<string>()
+  let model: Span | undefined
+  let doubled: string | undefined
+  let depth = 0
+  // A string right inside the top object is a key exactly when a colon follows.
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]
+    if (byte === 0x7b || byte === 0x5b) depth++
+    else if (byte === 0x7d || byte === 0x5d) depth--
+    else if (byte === quote) {
+      const end = stringEnd(body, at)
+      const key = depth === 1 ? watchedKey(body, { start: at, end }) : undefined
+      if (key !== undefined) {
+        if (seen.has(key)) doubled ??= key
+        seen.add(key)
+        if (key === 'model') model = keyValue(body, end)
+      }
+      at = end - 1
+    }
+  }
+  return { model, doubled }
+}
+
+/** Which watched key the string at `span` is, escapes resolved; undefined for others and for values. */
+function watchedKey(body: Buffer, { start, end }: Span): string | undefined {
+  // The longest spelling writes each character of `max_tokens` as an escape of six bytes.
+  if (end - start > 62 || body[skipBlank(body, end)] !== 0x3a) return undefined
+  const name: unknown = JSON.parse(body.toString('utf8', start, end))
+  return watched.find(key => key === name)
+}
+
+/** The place after the closing quote of the string that opens at `start`. */
+function stringEnd(body: Buffer, start: number): number {
+  let at = start + 1
+  while (at < body.length && body[at] !== quote) at += body[at] === backslash ? 2 : 1
+  return at + 1
+}
+
+function skipBlank(body: Buffer, from: number): number {
+  let at = from
+  while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++
+  return at
+}
+
+/** `body` with the string at `span` replaced; every other byte stays. */
+export function spliceString(body: Buffer, { start, end }: Span, text: string): Buffer {
+  return Buffer.concat([body.subarray(0, start), Buffer.from(JSON.stringify(text)), body.subarray(end)])
+}

@@ -1,0 +1,49 @@
+/** Tokens of one call in Anthropic's split: the three input counters never overlap. */
+export interface TokenCounts {
+  readonly input_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_5m_tokens: number
+  readonly cache_write_1h_tokens: number
+  readonly output_tokens: number
+  /** True when at least one figure is our guess, as for a stream that broke off. */
+  readonly estimated: boolean
+}
+
+export const noTokens: TokenCounts = {
+  input_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_5m_tokens: 0,
+  cache_write_1h_tokens: 0,
+  output_tokens: 0,
+  estimated: false,
+}
+
+/**
+ * `counts` with the fields that a `usage` object of Anthropic's format states. Its figures are totals so far, so they
+ * replace and never add. Cache writes without a split by lifetime count as 5-minute ones.
+ */
+export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
+  if (!isRecord(usage)) return counts
+  const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {}
+  const hour = count(split['ephemeral_1h_input_tokens'])
+  const fiveMinutes = count(split['ephemeral_5m_input_tokens'])
+  const written = count(usage['cache_creation_input_tokens'])
+  return {
+    input_tokens: count(usage['input_tokens']) ?? counts.input_tokens,
+    cache_read_tokens: count(usage['cache_read_input_tokens']) ?? counts.cache_read_tokens,
+    cache_write_5m_tokens: fiveMinutes ?? unsplit(written, hour, counts) ?? counts.cache_write_5m_tokens,
+    cache_write_1h_tokens: hour ?? counts.cache_write_1h_tokens,
+    output_tokens: count(usage['output_tokens']) ?? counts.output_tokens,
+    estimated: counts.estimated,
+  }
+}
+
+/** A total without a split must not count again what an earlier split already put into the 1-hour figure. */
+function unsplit(written: number | undefined, hour: number | undefined, counts: TokenCounts): number | undefined {
+  return written === undefined ? undefined : Math.max(0, written - (hour ?? counts.cache_write_1h_tokens))
+}
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

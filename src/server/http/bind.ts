@@ -1,0 +1,59 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { type Input, type Result, type Route, successStatus } from '../../contract/route.ts'
+import type { Caller } from './caller.ts'
+import { type Idempotency, idempotencyOf } from './idempotency.ts'
+import { fastifyPath } from './paths.ts'
+
+/** What a handler may need to know of the request besides its input. */
+export interface Meta {
+  readonly requestId: string
+  /** Present when the caller sent `Idempotency-Key`; handlers of creating routes pass it on to their store. */
+  readonly idempotency: Idempotency | undefined
+  /** Adds a header to the success answer. */
+  setHeader(name: string, value: string): void
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal
+}
+
+export type Handler<R extends Route> = (input: Input<R>, caller: Caller, meta: Meta) => Promise<Result<R>>
+
+/** Serves `route` with `handler`. The server's hooks read the route back from `config`. */
+export function bind<R extends Route>(app: FastifyInstance, route: R, handler: Handler<R>): void {
+  const status = successStatus(route)
+  app.route({
+    method: route.method,
+    url: fastifyPath(route),
+    config: { route },
+    schema: routeSchema(route),
+    ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
+    async handler(request, reply) {
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      // The only cast: Fastify has checked these three against the very schemas that Input<R> is derived from.
+      const input = { params: request.params, query: request.query, body: request.body } as Input<R>
+      const answer = await handler(input, request.caller, {
+        requestId: request.id,
+        idempotency: idempotencyOf(request, route, request.caller),
+        setHeader: (name, value) => void reply.header(name, value),
+        signal: gone.signal,
+      })
+      return status === 204 ? reply.code(204).send() : reply.code(status).send(answer)
+    },
+  })
+}
+
+/** The route's schemas as the HTTP library and the OpenAPI document want them. */
+export function routeSchema({ id, summary, params, query, body, bodyOptional, responses }: Route): Record<string, unknown> {
+  return {
+    operationId: id,
+    summary,
+    ...(params && { params }),
+    ...(query && { querystring: query }),
+    // The HTTP library checks an absent body as null.
+    ...(body && { body: bodyOptional ? Type.Union([body, Type.Null()]) : body }),
+    response: Object.fromEntries(
+      Object.entries(responses).map(([code, schema]) => [code, schema ?? Type.Null({ description: 'No body' })]),
+    ),
+  }
+}

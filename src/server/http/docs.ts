@@ -1,0 +1,65 @@
+import { type FastifyInstance, fastify } from 'fastify'
+import { systemRoutes } from '../../contract/system.ts'
+import { fastifyPath } from './paths.ts'
+
+interface ReferencePage {
+  readonly html: string
+  readonly script: string
+}
+
+/** Forbids every outside address: the page must work without a network, and must not phone home. */
+const contentPolicy =
+  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** Serves `/docs`. The page's library is big, so it is loaded by the first reader and not at start. */
+export function serveDocs(app: FastifyInstance): void {
+  let loading: Promise<ReferencePage> | undefined
+  const page = () => {
+    loading ??= loadReferencePage()
+    return loading
+  }
+
+  app.route({
+    method: 'GET',
+    url: fastifyPath(systemRoutes.docs),
+    config: { route: systemRoutes.docs },
+    handler: async (_request, reply) =>
+      reply
+        .headers({ 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' })
+        .type('text/html; charset=utf-8')
+        .send((await page()).html),
+  })
+  app.route({
+    method: 'GET',
+    url: fastifyPath(systemRoutes.docsScript),
+    config: { route: systemRoutes.docsScript },
+    handler: async (_request, reply) =>
+      reply
+        .header('cache-control', 'public, max-age=3600')
+        .type('text/javascript; charset=utf-8')
+        .send((await page()).script),
+  })
+}
+
+/** Renders the page once with the library's own plugin, on a server that never listens. */
+async function loadReferencePage(): Promise<ReferencePage> {
+  const { default: reference } = await import('@scalar/fastify-api-reference')
+  const inner = fastify()
+  await inner.register(reference, {
+    routePrefix: '/docs',
+    configuration: {
+      url: systemRoutes.openapi.path,
+      cdn: systemRoutes.docsScript.path,
+      pageTitle: 'Switchyard API',
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    },
+  })
+  const [html, script] = await Promise.all([inner.inject('/docs/'), inner.inject('/docs/js/scalar.js')])
+  await inner.close()
+  return { html: html.body, script: script.body }
+}

@@ -1,0 +1,104 @@
+import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { ErrorShape, Route } from '../../contract/route.ts'
+import { AppError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Log } from '../platform/log.ts'
+import type { Authenticate } from './auth.ts'
+import { type Caller, masterCaller } from './caller.ts'
+import { errorAnswer } from './error-body.ts'
+import { isJsonType, parseJsonBody } from './json-body.ts'
+import { allowedMethods } from './paths.ts'
+import { createValidatorCompiler, validationMessage } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before the body is read, on every route but public ones. */
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    route?: Route
+  }
+}
+
+interface Options {
+  readonly authenticate: Authenticate
+  readonly log: Log
+  /** Maps what a store threw to a refusal, such as a lost database to 503. */
+  readonly translateError: (thrown: unknown) => unknown
+}
+
+const defaultBodyLimit = 2 * 1024 * 1024
+const keyedPrefixes = /^\/(api|v1|session|mcp)(\/|$|\?)/
+
+/** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
+export function createServer({ authenticate, log, translateError }: Options): FastifyInstance {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    bodyLimit: defaultBodyLimit,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    routerOptions: { maxParamLength: 500, ignoreDuplicateSlashes: false },
+    genReqId: () => newId('req'),
+    schemaErrorFormatter: (errors, part) => new AppError('invalid_request', validationMessage(errors, part)),
+  })
+  app.setValidatorCompiler(createValidatorCompiler())
+  app.decorateRequest('caller')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
+    parseJsonBody(text),
+  )
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('request-id', request.id)
+    const { route } = request.routeOptions.config
+    if (!route) return
+    if (route.access === 'webhook') return
+    request.caller = route.access === 'public' ? masterCaller : await authenticate(request.raw, route.access)
+    if (route.access === 'admin' && request.caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+    if (route.body) requireJson(request)
+  })
+
+  app.setNotFoundHandler(async (request, reply) => {
+    const path = request.url.split('?')[0] ?? ''
+    if (keyedPrefixes.test(path)) await authenticate(request.raw, 'key')
+    const allowed = allowedMethods(path)
+    if (allowed.length === 0) throw new AppError('not_found', `no such path: ${path.slice(0, 200)}; see /docs`)
+    reply.header('allow', allowed.join(', '))
+    throw new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allowed.join(', ')}`)
+  })
+
+  app.setErrorHandler(async (thrown: FastifyError, request, reply) => {
+    const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request.url)
+    const translated = translateError(thrown)
+    const answer = errorAnswer(translated, shape, request.id)
+    if (answer.isOurs) request.log.error({ err: translated, request_id: request.id, url: loggedUrl(request) }, 'request failed')
+    return sendError(reply, answer)
+  })
+  return app
+}
+
+function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
+  return reply.code(status).headers(headers).serializer(JSON.stringify).type('application/json; charset=utf-8').send(body)
+}
+
+/** Refuses a body in another format before it is read. Without a body no type is needed. */
+function requireJson({ headers }: FastifyRequest): void {
+  const type = headers['content-type']
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    throw new AppError('unsupported_media_type', 'encoded bodies are not read; send plain JSON')
+  }
+  if (hasBody && !isJsonType(type ?? '')) {
+    throw new AppError('unsupported_media_type', 'the content type must be application/json')
+  }
+}
+
+const shapeOfPath = (url: string): ErrorShape =>
+  url.startsWith('/api/v1/') ? 'plain' : /^\/v1\/(messages|models)/.test(url) ? 'anthropic' : 'nested'
+
+/** The path without its query, which may hold a key. */
+const loggedUrl = ({ url }: FastifyRequest): string => url.split('?')[0] ?? ''

@@ -1,0 +1,55 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
+import type { TSchema } from 'typebox'
+
+/**
+ * Compiles the schemas of routes. Bodies are checked as they are; query and path values arrive as text, so numbers and
+ * booleans are read from it there.
+ */
+export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
+  const shared = { removeAdditional: false, useDefaults: true, allErrors: false, strict: false, validateFormats: false } as const
+  const strict = new Ajv({ ...shared, coerceTypes: false })
+  const coercing = new Ajv({ ...shared, coerceTypes: 'array' })
+  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema)
+}
+
+/** A check's result in words that name the field: `parts[0].text must be string`. */
+export function validationMessage(errors: readonly FastifySchemaValidationError[], httpPart: string): string {
+  const error = mostSpecific(errors)
+  if (!error) return 'the request is not valid'
+  const missing = error.params['missingProperty']
+  const path = fieldPath(error.instancePath, typeof missing === 'string' ? missing : undefined)
+  if (error.keyword === 'required') return `${path} is required`
+  if (error.keyword === 'pattern' && error.params['pattern'] === '\\S') return `${path} must not be blank`
+  const where = path === '' ? (httpPart === 'querystring' ? 'query' : httpPart) : path
+  return `${where} ${reasonOf(error)}`
+}
+
+/** With alternatives ajv reports each branch; the deepest one says what the caller most likely meant. */
+function mostSpecific(errors: readonly FastifySchemaValidationError[]): FastifySchemaValidationError | undefined {
+  const [first, ...rest] = errors.filter(error => error.keyword !== 'anyOf')
+  if (!first) return errors[0]
+  return rest.reduce((best, error) => (error.instancePath.length > best.instancePath.length ? error : best), first)
+}
+
+function reasonOf({ keyword, params, message = 'is not valid' }: Pick<ErrorObject, 'keyword' | 'params' | 'message'>): string {
+  switch (keyword) {
+    case 'const':
+      return `must be ${JSON.stringify(params['allowedValue'])}`
+    case 'minLength':
+      return params['limit'] === 1 ? 'must not be empty' : message
+    case 'maxItems':
+      return `must hold at most ${params['limit']} items`
+    case 'minItems':
+      return params['limit'] === 1 ? 'must not be empty' : `must hold at least ${params['limit']} items`
+    default:
+      return message
+  }
+}
+
+/** `/parts/0/text` and a missing property as `parts[0].text.missing`. */
+function fieldPath(pointer: string, missing: string | undefined): string {
+  const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (missing !== undefined) steps.push(missing)
+  return steps.map((step, at) => (/^\d+$/.test(step) ? `[${step}]` : `${at === 0 ? '' : '.'}${step}`)).join('')
+}

@@ -1,0 +1,24 @@
+import type { Deployment } from './config.ts'
+import { createOutbound } from './platform/outbound.ts'
+import { servedProtocols } from './providers.ts'
+
+/** What an operator should know about deployments that will not work, or not safely, as they stand. */
+export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
+  const { judge } = createOutbound({ allow })
+  const warnings = deployments.flatMap(deployment => {
+    const { alias, protocol, apiBase, apiKey } = deployment
+    if (!servedProtocols.has(protocol)) return [`model ${alias}: protocol ${protocol} is not available in this version`]
+    const refusal = judge(apiBase)
+    if (refusal !== undefined) return [`model ${alias}: ${refusal}`]
+    const isOpenText = apiBase.startsWith('http:') && !allow.includes(hostPort(apiBase))
+    return isOpenText && apiKey !== undefined
+      ? [`model ${alias}: api_base is not https, its key travels in clear text`]
+      : []
+  })
+  return [...new Set(warnings)]
+}
+
+function hostPort(base: string): string {
+  const { hostname, port } = new URL(base)
+  return `${hostname}:${port || '80'}`
+}

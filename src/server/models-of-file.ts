@@ -1,0 +1,177 @@
+import type { Deployment, Environment, Protocol } from './config.ts'
+import type { ModelEntry, ModelParams, Place } from './config-file.ts'
+import { closestTo } from './platform/closest.ts'
+import { defaultTimeouts, deploymentId, isUnsendable, plainBase, protocols, providers } from './providers.ts'
+
+interface Options {
+  readonly models: readonly (Partial<ModelEntry> | undefined)[]
+  readonly place: (path: readonly (string | number)[]) => Place
+  readonly env: Environment
+  /** True: the name `demo` belongs to the scripted model. */
+  readonly demo: boolean
+  readonly report: (text: string, place: Place) => void
+}
+
+/** The deployments of a file's `model_list`; entries that share a name form one group. */
+export function modelsOfFile({ models, place, env, demo, report }: Options): Deployment[] {
+  const counts = new Map<string, number>()
+  return models.flatMap((entry, index) => {
+    if (!entry) return []
+    const say: Say = (text, ...path) => report(`model_list[${index}]${text}`, place(['model_list', index, ...path]))
+    const checked = checkedEntry({ entry, env, say })
+    if (!checked) return []
+    if (demo && checked.alias === 'demo')
+      say('.model_name demo is the scripted model; rename it, or set demo: false', 'model_name')
+    // Counted by the id's own spelling: two aliases that differ only in odd characters must not share an id.
+    const stem = deploymentId(checked.alias, 0)
+    const number = (counts.get(stem) ?? 0) + 1
+    counts.set(stem, number)
+    return [{ ...checked, id: deploymentId(checked.alias, number) }]
+  })
+}
+
+/** Reports `text`, which goes on after `model_list[n]`, at a path inside the entry. */
+type Say = (text: string, ...path: string[]) => void
+
+interface Check {
+  readonly entry: Partial<ModelEntry>
+  readonly env: Environment
+  readonly say: Say
+}
+
+function checkedEntry({ entry, env, say }: Check): Omit<Deployment, 'id'> | undefined {
+  const block = entry.params ? 'params' : 'litellm_params'
+  const params: Partial<ModelParams> | undefined = entry[block]
+  if (entry.params && entry.litellm_params) say(' has both params and litellm_params; keep one')
+  const alias = checkedAlias(entry.model_name, say)
+  if (!params) say('.params is required')
+  else if (!params.model) say(`.${block}.model is required`)
+  if (alias === undefined || !params?.model) return undefined
+  const inside: Say = (text, ...path) => say(`.${block}.${text}`, block, ...path)
+  const route = checkedRoute({ ...params, model: params.model }, inside)
+  if (!route) return undefined
+  if (alias.endsWith('*') !== route.upstreamModel.endsWith('*')) {
+    inside('model must end in * exactly when model_name does', 'model')
+  }
+  const { keyVariable, ...target } = route
+  return {
+    alias,
+    ...target,
+    apiKey: checkedCredential({ params, keyVariable, env, say: inside }),
+    headers: checkedHeaders(params.headers ?? {}, inside),
+    weight: params.weight ?? 1,
+    timeouts: timeoutsOf(params.timeouts),
+  }
+}
+
+function checkedAlias(name: string | undefined, say: Say): string | undefined {
+  const alias = name?.trim()
+  if (!alias) {
+    say('.model_name is required')
+    return undefined
+  }
+  if (/\*./.test(alias)) say('.model_name may hold a * only at its end', 'model_name')
+  if (alias.length > 200) say('.model_name may have 200 characters at most', 'model_name')
+  return alias
+}
+
+type Route = Pick<Deployment, 'provider' | 'upstreamModel' | 'protocol' | 'apiBase'> & {
+  keyVariable: string | undefined
+}
+
+/** Provider, protocol and address of a `<provider>/<upstream id>`. */
+function checkedRoute(
+  { model, protocol, api_base }: Partial<ModelParams> & { model: string },
+  say: Say,
+): Route | undefined {
+  const slash = model.indexOf('/')
+  const provider = model.slice(0, slash)
+  const upstreamModel = model.slice(slash + 1)
+  if (slash < 1 || upstreamModel === '') {
+    say('model must be "<provider>/<upstream id>", such as anthropic/claude-opus-5', 'model')
+    return undefined
+  }
+  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  const spoken = checkedProtocol(protocol, known?.protocol, say)
+  if (spoken === undefined) {
+    if (protocol === undefined) say(`model names the unknown provider ${provider}${meant(provider)}`, 'model')
+    return undefined
+  }
+  const base = api_base ?? known?.apiBase
+  if (base === undefined) say(`api_base is required for ${provider}`, 'model')
+  const url = base === undefined ? undefined : checkedBase(base, say)
+  if (!url) return undefined
+  const keyVariable = api_base === undefined ? known?.keyVariable : undefined
+  return { provider, upstreamModel, protocol: spoken, apiBase: plainBase(url, spoken), keyVariable }
+}
+
+function meant(provider: string): string {
+  const near = closestTo(provider, Object.keys(providers))
+  return `${near === undefined ? '' : `; did you mean ${near}?`}; for another one give protocol and api_base`
+}
+
+function checkedProtocol(given: string | undefined, fallback: Protocol | undefined, say: Say): Protocol | undefined {
+  if (given === undefined) return fallback
+  const found = protocols.find(protocol => protocol === given)
+  if (found === undefined) say(`protocol must be one of ${protocols.join(', ')}`, 'protocol')
+  return found
+}
+
+function checkedBase(text: string, say: Say): URL | undefined {
+  const url = /[\\\s]/.test(text) ? null : URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    say('api_base must be an https:// or http:// address', 'api_base')
+    return undefined
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    say('api_base must hold no user name, query or fragment', 'api_base')
+    return undefined
+  }
+  return url
+}
+
+interface Credential {
+  readonly params: Partial<ModelParams>
+  readonly keyVariable: string | undefined
+  readonly env: Environment
+  readonly say: Say
+}
+
+/** The variable's key is taken only for the provider's own address: to any other it would be given away. */
+function checkedCredential({ params, keyVariable, env, say }: Credential): string | undefined {
+  const key = params.api_key ?? (keyVariable === undefined ? undefined : env[keyVariable]?.trim() || undefined)
+  if (key !== undefined && isUnsendable(key))
+    say('api_key is empty or holds a character that no HTTP header can carry', 'api_key')
+  return key
+}
+
+/** Set per connection, or by the body that is sent. */
+const ownHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'accept-encoding',
+])
+
+function checkedHeaders(headers: Readonly<Record<string, string>>, say: Say): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name)
+      if (!isName || ownHeaders.has(name.toLowerCase())) say(`headers.${name} cannot be set`, 'headers', name)
+      else if (typeof value === 'string' && isUnsendable(value))
+        say(`headers.${name} is not a header value`, 'headers', name)
+      return [name.toLowerCase(), value]
+    }),
+  )
+}
+
+function timeoutsOf(given: ModelParams['timeouts']): Deployment['timeouts'] {
+  return {
+    connectMs: given?.connect_ms ?? defaultTimeouts.connectMs,
+    firstByteMs: given?.first_byte_ms ?? defaultTimeouts.firstByteMs,
+    idleMs: given?.idle_ms ?? defaultTimeouts.idleMs,
+    totalMs: given?.total_ms ?? defaultTimeouts.totalMs,
+  }
+}

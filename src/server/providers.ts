@@ -1,0 +1,63 @@
+import type { Protocol, UpstreamTimeouts } from './config.ts'
+
+/** What is known of a provider by its name alone. */
+export interface Provider {
+  readonly protocol: Protocol
+  /** Undefined: the operator must name the address. */
+  readonly apiBase?: string
+  /** The variable with its key. Without a model list it enables `provider/*` by itself. */
+  readonly keyVariable?: string
+}
+
+/**
+ * The known providers. OpenRouter and Ollama serve Anthropic's format themselves (our choice: raw relay loses nothing);
+ * `protocol: openai-chat` picks their other one.
+ */
+export const providers: Readonly<Record<string, Provider>> = {
+  anthropic: { protocol: 'anthropic-messages', apiBase: 'https://api.anthropic.com', keyVariable: 'ANTHROPIC_API_KEY' },
+  openai: { protocol: 'openai-responses', apiBase: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' },
+  'openai-compatible': { protocol: 'openai-chat' },
+  azure: { protocol: 'openai-responses' },
+  gemini: { protocol: 'gemini', apiBase: 'https://generativelanguage.googleapis.com', keyVariable: 'GEMINI_API_KEY' },
+  vertex: { protocol: 'gemini' },
+  bedrock: { protocol: 'bedrock-converse' },
+  openrouter: {
+    protocol: 'anthropic-messages',
+    apiBase: 'https://openrouter.ai/api',
+    keyVariable: 'OPENROUTER_API_KEY',
+  },
+  ollama: { protocol: 'anthropic-messages', apiBase: 'http://127.0.0.1:11434' },
+}
+
+/** The protocols that a configuration file may name. */
+export const protocols: readonly Protocol[] = [
+  'anthropic-messages',
+  'openai-chat',
+  'openai-responses',
+  'gemini',
+  'bedrock-converse',
+  'bedrock-invoke',
+]
+
+/** The protocols that this version can call. */
+export const servedProtocols: ReadonlySet<Protocol> = new Set<Protocol>(['anthropic-messages', 'demo'])
+
+export const defaultTimeouts: UpstreamTimeouts = {
+  connectMs: 5_000,
+  firstByteMs: 60_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+}
+
+/** A base address in its one spelling: no slash at the end, and no `/v1`, which Anthropic's paths bring along. */
+export function plainBase(url: URL, protocol: Protocol): string {
+  const path = url.pathname.replace(/\/+$/, '')
+  return `${url.origin}${protocol === 'anthropic-messages' ? path.replace(/\/v1$/, '') : path}`
+}
+
+/** A deployment's public id: its alias in characters that any header can carry, and its place among those of that alias. */
+export const deploymentId = (alias: string, number: number): string =>
+  `${alias.replaceAll(/[^\w./*-]/g, '-')}.${number}`
+
+/** True for text that no HTTP header can carry, or that would be another header. */
+export const isUnsendable = (value: string): boolean => value === '' || /[^\t\x20-\x7e]/.test(value)

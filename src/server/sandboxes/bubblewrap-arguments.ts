@@ -1,0 +1,105 @@
+import { type SandboxLimits, workspaceRoot } from './sandbox.ts'
+
+/** The user inside. When the server is root it is also the user outside: root inside could change kernel settings. */
+export const sandboxUser = 65_533
+
+/** A folder of the system that is seen inside, read only. */
+export interface SystemFolder {
+  readonly path: string
+  /** The target, when it is a symbolic link. */
+  readonly link: string | undefined
+}
+
+export interface Recipe {
+  /** The workspace folder outside. */
+  readonly folder: string
+  readonly command: string
+  /** How the commands get rid of the server's rights: by becoming another user, or by a user namespace. */
+  readonly identity: 'other-user' | 'user-namespace'
+  readonly filter: Buffer | undefined
+  readonly system: readonly SystemFolder[]
+  /** True when a control group bounds memory, so that the limit of a single process is not needed. */
+  readonly memoryIsBounded: boolean
+  readonly limits: SandboxLimits
+}
+
+/** What bubblewrap reads from descriptors 3 and up, in the order that `bubblewrapArguments` counts on. */
+export const bubblewrapFiles = ({ filter }: Pick<Recipe, 'filter'>): (string | Buffer)[] => [
+  `root:x:0:0::/:/bin/false\nagent:x:${sandboxUser}:${sandboxUser}::${workspaceRoot}:/bin/bash\n`,
+  `root:x:0:\nagent:x:${sandboxUser}:\n`,
+  '127.0.0.1 localhost sandbox\n::1 localhost\n',
+  ...(filter ? [filter] : []),
+]
+
+const firstDescriptor = 3
+
+const environment = {
+  PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
+  HOME: workspaceRoot,
+  USER: 'agent',
+  LOGNAME: 'agent',
+  SHELL: '/bin/bash',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+  TMPDIR: '/tmp',
+}
+
+/** The arguments of bubblewrap for one command. Nothing is shared but what is named here: Security, S35. */
+export function bubblewrapArguments(recipe: Recipe): string[] {
+  const { filter, folder, identity, limits } = recipe
+  const files = bubblewrapFiles(recipe).length
+  return [
+    ...(identity === 'user-namespace' ? ['--unshare-user', ...numbers('--uid', '--gid')] : []),
+    ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+    // As process 1 the shell takes all others with it when it ends, before bubblewrap returns.
+    ...['--die-with-parent', '--new-session', '--as-pid-1', '--clearenv', '--hostname', 'sandbox'],
+    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...recipe.system.flatMap(({ path, link }) => (link ? ['--symlink', link, path] : ['--ro-bind', path, path])),
+    ...['--perms', '0755', '--dir', '/etc'],
+    ...['/etc/alternatives', '/etc/ld.so.cache', '/etc/ssl'].flatMap(path => ['--ro-bind-try', path, path]),
+    ...['passwd', 'group', 'hosts'].flatMap((name, index) => [
+      ...['--perms', '0444', '--ro-bind-data', String(firstDescriptor + index), `/etc/${name}`],
+    ]),
+    // bubblewrap leaves /proc/sys writable for whoever the kernel lets.
+    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
+    ...scratch('/dev/shm', limits),
+    ...['--remount-ro', '/dev'],
+    ...scratch('/tmp', limits),
+    ...['--bind', folder, workspaceRoot, '--remount-ro', '/'],
+    ...['--cap-drop', 'ALL'],
+    ...(filter ? ['--seccomp', String(firstDescriptor + files - 1)] : []),
+    ...['--info-fd', String(firstDescriptor + files)],
+    ...(identity === 'other-user' ? becomeOther() : ['--']),
+    ...['bash', '-c', firstProcess(recipe), 'bash', recipe.command],
+  ]
+}
+
+const numbers = (...options: string[]) => options.flatMap(option => [option, String(sandboxUser)])
+
+const scratch = (path: string, { scratchBytes }: SandboxLimits) => [
+  ...['--perms', '1777', '--size', String(scratchBytes), '--tmpfs', path],
+]
+
+const becomeOther = () => [
+  ...['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap(capability => ['--cap-add', capability]),
+  ...['--', 'setpriv', ...numbers('--reuid', '--regid'), '--clear-groups', '--inh-caps=-all', '--bounding-set=-all'],
+  // Changing the user would clear it, and a killed server would leave its commands behind.
+  ...['--pdeathsig', 'KILL'],
+]
+
+/** What process 1 does. Limits that are lower already stay; the units of `ulimit` are KiB. */
+function firstProcess({ limits, memoryIsBounded }: Recipe): string {
+  const data = memoryIsBounded ? '' : ` -d ${limits.memoryBytes / 1024}`
+  return [
+    `for limit in '-c 0' '-f ${limits.fileBytes / 1024}' '-u ${limits.processes}'${data && ` '${data.trim()}'`}; do`,
+    '  ulimit $limit 2>/dev/null',
+    'done',
+    // When memory is short, the kernel ends a tool rather than the server or its database.
+    '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
+    // Not by bubblewrap: the folder is closed to it once it has given up root's rights.
+    `cd ${workspaceRoot} || exit 125`,
+    'exec 3>&1 >/dev/null 2>&1',
+    'bash -c "$1" >&3 2>&3 3>&-',
+    'exit $?',
+  ].join('\n')
+}

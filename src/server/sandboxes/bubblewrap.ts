@@ -1,0 +1,128 @@
+import type { ChildProcess } from 'node:child_process'
+import { chown, lstat, mkdtemp, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AppError } from '../platform/errors.ts'
+import { bubblewrapArguments, bubblewrapFiles, type SystemFolder, sandboxUser } from './bubblewrap-arguments.ts'
+import { type CgroupPlaces, findCgroups, makeCgroup } from './cgroup.ts'
+import { type Launch, type LimitedRun, runLimited } from './limited-process.ts'
+import type { BoundRequest, SandboxDriver, SandboxLimits } from './sandbox.ts'
+import { seccompFilter } from './seccomp.ts'
+
+interface Settings {
+  readonly limits: SandboxLimits
+  readonly cgroups: CgroupPlaces | undefined
+  readonly identity: 'other-user' | 'user-namespace'
+  readonly filter: Buffer | undefined
+  readonly system: readonly SystemFolder[]
+}
+
+/** Joins the control groups and becomes bubblewrap: so no moment is outside of the limits. */
+const joinAndBecome = [
+  'count=$1; shift',
+  'while [ "$count" -gt 0 ]; do echo $$ > "$1" || exit 125; shift; count=$((count - 1)); done',
+  'exec bwrap "$@"',
+].join('\n')
+
+const searchPath = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+
+/** The driver that isolates with Linux namespaces. Rejects with the reason when a trial run does not work here. */
+export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDriver> {
+  if (process.platform !== 'linux') throw new Error('bubblewrap exists on Linux only')
+  const identity = process.getuid?.() === 0 ? 'other-user' : 'user-namespace'
+  const cgroups = await findCgroups(limits)
+  const system = await systemFolders()
+  const settings: Settings = { limits, cgroups, identity, filter: seccompFilter(process.arch), system }
+  const owner = identity === 'other-user' ? sandboxUser : undefined
+  await tryOut(settings, owner)
+  return {
+    name: 'bubblewrap',
+    detail: [
+      `own namespaces, no network, ${identity === 'other-user' ? 'another user' : 'a user namespace'}`,
+      settings.filter ? 'system call filter' : 'no system call filter for this processor',
+      cgroups ? `limits by control groups (version ${cgroups.version})` : 'limits for each process only',
+    ].join('; '),
+    owner,
+    async exec(folder, request) {
+      const { complaint, ...result } = await run(settings, folder, request)
+      // The shell has its standard error elsewhere: what is here comes from bubblewrap before it started the command.
+      if (result.outcome === 'exited' && complaint) throw notStarted(complaint)
+      return result
+    },
+  }
+}
+
+/** /usr, and /bin, /lib and the like: links into it on most systems, folders of their own on others. */
+async function systemFolders(): Promise<SystemFolder[]> {
+  const folders: SystemFolder[] = []
+  for (const path of ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64']) {
+    const found = await lstat(path).catch(() => undefined)
+    if (found) folders.push({ path, link: found.isSymbolicLink() ? await readlink(path) : undefined })
+  }
+  return folders
+}
+
+const notStarted = (complaint: string) =>
+  new AppError('internal', 'the sandbox could not be started', { cause: new Error(complaint.trim()) })
+
+async function tryOut(settings: Settings, owner: number | undefined): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-trial-'))
+  try {
+    if (owner !== undefined) await chown(folder, owner, owner)
+    const request = {
+      command: 'echo ready > trial && cat trial',
+      timeoutMs: 10_000,
+      signal: new AbortController().signal,
+    }
+    const { exitCode, output, complaint, outcome } = await run(settings, folder, request)
+    if (exitCode === 0 && output === 'ready\n') return
+    throw new Error(`bubblewrap does not work here: ${complaint.trim() || output.trim() || outcome}`)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function run(settings: Settings, folder: string, request: BoundRequest): Promise<LimitedRun> {
+  const { cgroups, limits } = settings
+  const cgroup = cgroups && (await makeCgroup(cgroups, limits))
+  try {
+    const args = bubblewrapArguments({ ...settings, folder, command: request.command, memoryIsBounded: !!cgroup })
+    const joinFiles = cgroup?.joinFiles ?? []
+    const launch: Launch = {
+      file: '/bin/sh',
+      args: ['-c', joinAndBecome, 'sh', String(joinFiles.length), ...joinFiles, ...args],
+      env: searchPath,
+      folder,
+      files: bubblewrapFiles(settings),
+      ...endings(),
+    }
+    return await runLimited(launch, { ...request, limits })
+  } finally {
+    await cgroup?.remove()
+  }
+}
+
+/** Ends by way of process 1 of the sandbox: the kernel then ends all others, and only then does bubblewrap return. */
+function endings(): Pick<Launch, 'onInfo' | 'ask' | 'end'> {
+  let first: number | undefined
+  return {
+    onInfo(info) {
+      const pid = /"child-pid": (\d+)/.exec(info)?.[1]
+      if (pid) first = Number(pid)
+    },
+    ask: () => first !== undefined && send(-first, 'SIGTERM'),
+    end(child: ChildProcess) {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      // Before process 1 is known, ending bubblewrap takes it along.
+      if (first === undefined || !send(first, 'SIGKILL')) child.kill('SIGKILL')
+    },
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}

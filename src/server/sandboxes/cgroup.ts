@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pause } from '../platform/timers.ts'
+import type { SandboxLimits } from './sandbox.ts'
+
+/** Where groups can be made: one folder for version 2, one for each controller of version 1. */
+export type CgroupPlaces =
+  | { readonly version: 2; readonly folder: string }
+  | { readonly version: 1; readonly memory: string; readonly pids: string }
+
+/** A group for one command. */
+export interface Cgroup {
+  /** Files to which a process writes its number to join. */
+  readonly joinFiles: readonly string[]
+  /** Removes the group, once it is empty. */
+  remove(): Promise<void>
+}
+
+const prefix = 'switchyard-'
+
+/**
+ * Where this process could make groups, best first, from /proc/self/cgroup and /proc/self/mountinfo. Version 2 refuses
+ * processes and controllers in one group: the place is beside our own group, or our own one when it is the root.
+ */
+export function cgroupPlaces(membership: string, mountinfo: string): CgroupPlaces[] {
+  const mounts = mountinfo.split('\n').flatMap(line => {
+    const [before = '', after = ''] = line.split(' - ')
+    const [, , , root = '/', at = ''] = before.split(' ')
+    const [type = '', , options = ''] = after.split(' ')
+    return type.startsWith('cgroup') ? [{ type, root, at, controllers: options.split(',') }] : []
+  })
+  const groups = membership.split('\n').map(line => line.split(':'))
+  const below = (mount: { root: string; at: string }, group: string) =>
+    join(mount.at, mount.root !== '/' && group.startsWith(mount.root) ? group.slice(mount.root.length) : group)
+  const folderOf = (controller: string) => {
+    const mount = mounts.find(({ type, controllers }) => type === 'cgroup' && controllers.includes(controller))
+    const group = groups.find(([, controllers = '']) => controllers.split(',').includes(controller))?.[2]
+    return mount && group !== undefined ? below(mount, group) : undefined
+  }
+
+  const places: CgroupPlaces[] = []
+  const unified = mounts.find(({ type }) => type === 'cgroup2')
+  const own = groups.find(([id, controllers]) => id === '0' && controllers === '')?.[2]
+  if (unified && own !== undefined) {
+    const folder = below(unified, own)
+    places.push({ version: 2, folder: folder === unified.at ? folder : dirname(folder) })
+  }
+  const [memory, pids] = [folderOf('memory'), folderOf('pids')]
+  if (memory && pids) places.push({ version: 1, memory, pids })
+  return places
+}
+
+/** Makes one group with the limits. Rejects where this process may not, or a controller is missing. */
+export async function makeCgroup(places: CgroupPlaces, limits: SandboxLimits): Promise<Cgroup> {
+  const name = `${prefix}${process.pid}-${randomUUID()}`
+  const folders = foldersOf(places).map(folder => join(folder, name))
+  const remove = async () => {
+    for (const folder of folders) await removeGroup(folder)
+  }
+  try {
+    for (const folder of folders) await mkdir(folder)
+    for (const [file, value] of settings(places, limits)) await writeFile(file.replace('*', name), String(value))
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  // Swap is bounded too where the kernel counts it; where it does not, the file is missing.
+  const swap = places.version === 2 ? ['memory.swap.max', 0] : ['memory.memsw.limit_in_bytes', limits.memoryBytes]
+  await writeFile(join(folders[0] ?? '', String(swap[0])), String(swap[1])).catch(() => undefined)
+  return { joinFiles: folders.map(folder => join(folder, 'cgroup.procs')), remove }
+}
+
+const foldersOf = (places: CgroupPlaces): string[] =>
+  places.version === 2 ? [places.folder] : [places.memory, places.pids]
+
+const settings = (places: CgroupPlaces, limits: SandboxLimits): [file: string, value: number][] =>
+  places.version === 2
+    ? [
+        [`${places.folder}/*/memory.max`, limits.memoryBytes],
+        [`${places.folder}/*/pids.max`, limits.processes],
+        [`${places.folder}/*/memory.oom.group`, 1],
+      ]
+    : [
+        [`${places.memory}/*/memory.limit_in_bytes`, limits.memoryBytes],
+        [`${places.pids}/*/pids.max`, limits.processes],
+      ]
+
+/** The kernel may need a moment until a group whose processes have ended counts as empty. */
+async function removeGroup(folder: string): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    try {
+      return await rmdir(folder)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return
+      await pause(20)
+    }
+  }
+}
+
+/** The first place where groups can be made, after removing what killed servers left; undefined when there is none. */
+export async function findCgroups(limits: SandboxLimits): Promise<CgroupPlaces | undefined> {
+  const read = (file: string) => readFile(file, 'utf8').catch(() => '')
+  for (const places of cgroupPlaces(await read('/proc/self/cgroup'), await read('/proc/self/mountinfo'))) {
+    try {
+      await sweep(places)
+      await (await makeCgroup(places, limits)).remove()
+      return places
+    } catch {
+      // Not permitted, or a controller is missing: the next place, or the limits of single processes.
+    }
+  }
+  return undefined
+}
+
+async function sweep(places: CgroupPlaces): Promise<void> {
+  for (const folder of foldersOf(places)) {
+    for (const name of await readdir(folder)) {
+      const owner = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : 0
+      // The kernel refuses to remove a group that still has processes.
+      if (owner > 0 && !isAlive(owner)) await rmdir(join(folder, name)).catch(() => undefined)
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { statfs } from 'node:fs/promises'
+import { type Duplex, Readable, Writable } from 'node:stream'
+import { every } from '../platform/timers.ts'
+import { type KeptOutput, keptOutput } from './kept-output.ts'
+import type { ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
+
+/** A program, and how to end all that it starts. */
+export interface Launch {
+  readonly file: string
+  readonly args: readonly string[]
+  /** The whole environment of the program. */
+  readonly env: Readonly<Record<string, string>>
+  /** Folder on the disk whose free space is watched. */
+  readonly folder: string
+  readonly input?: string
+  /** What the program can read from descriptors 3, 4 and so on. */
+  readonly files?: readonly (string | Buffer)[]
+  /** Called with what the program writes to the descriptor after those of `files`. */
+  readonly onInfo?: (info: string) => void
+  /** Asks all of it to end; false when there is nobody to ask. */
+  readonly ask: () => boolean
+  /** Ends all of it. */
+  readonly end: (child: ChildProcess) => void
+}
+
+export interface LimitedRun extends ExecResult {
+  /** The start of what the program itself wrote to standard error. */
+  readonly complaint: string
+}
+
+interface Bounds {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly limits: SandboxLimits
+}
+
+const complaintBytes = 4096
+const diskPollMs = 250
+
+/** Runs a program to its end, or to the first bound that it hits. Rejects only when it cannot be started. */
+export async function runLimited(launch: Launch, bounds: Bounds): Promise<LimitedRun> {
+  const output = keptOutput(bounds.limits.outputBytes)
+  const complaint = keptOutput(complaintBytes)
+  if (bounds.signal.aborted) return ended('cancelled', null, { output, complaint })
+
+  const child = start(launch)
+  const closed = closing(child)
+  const bound = bind(() => launch.end(child), launch, bounds)
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output.add(chunk)
+    if (output.bytes > bounds.limits.totalOutputBytes) bound.stop('output_limit')
+  })
+  child.stderr?.on('data', (chunk: Buffer) => complaint.add(chunk))
+  try {
+    const exitCode = await closed
+    return ended(bound.outcome(), exitCode, { output, complaint })
+  } finally {
+    await bound.release()
+  }
+}
+
+/** Watches clock, signal and disk; the first that objects decides the outcome. */
+function bind(end: () => void, launch: Launch, { timeoutMs, signal, limits }: Bounds) {
+  let outcome: ExecOutcome = 'exited'
+  let grace: NodeJS.Timeout | undefined
+  const stop = (why: ExecOutcome) => {
+    if (outcome !== 'exited') return
+    outcome = why
+    if (why === 'timed_out' && launch.ask()) grace = setTimeout(end, limits.graceMs)
+    else end()
+  }
+  const cancel = () => {
+    // A cancelled call does not wait for a grace period that a time-out began.
+    if (grace) end()
+    stop('cancelled')
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  const timer = setTimeout(() => stop('timed_out'), timeoutMs)
+  const stopWatching = watchDisk(launch.folder, limits.freeDiskBytes, () => stop('disk_limit'))
+  return {
+    stop,
+    outcome: () => outcome,
+    async release() {
+      clearTimeout(timer)
+      clearTimeout(grace)
+      signal.removeEventListener('abort', cancel)
+      await stopWatching()
+    },
+  }
+}
+
+/** Calls `full` when less than `floorBytes` is free, or less than half of what was free at the start. */
+function watchDisk(folder: string, floorBytes: number, full: () => void): () => Promise<void> {
+  let floor: number | undefined
+  return every(diskPollMs, async () => {
+    // A folder that is gone has been removed on purpose: its command is being stopped already.
+    const disk = await statfs(folder).catch(() => undefined)
+    if (!disk) return
+    const free = disk.bavail * disk.bsize
+    floor ??= Math.min(floorBytes, free / 2)
+    if (free < floor) full()
+  })
+}
+
+function start({ file, args, env, input, files = [], onInfo }: Launch): ChildProcess {
+  const child = spawn(file, args, {
+    env,
+    cwd: '/',
+    stdio: [
+      input === undefined ? 'ignore' : 'pipe',
+      'pipe',
+      'pipe',
+      ...files.map(() => 'pipe' as const),
+      ...(onInfo ? (['pipe'] as const) : []),
+    ],
+  })
+  if (input !== undefined) give(child.stdin, input)
+  for (const [index, content] of files.entries()) give(child.stdio[3 + index], content)
+  if (onInfo) take(child.stdio[3 + files.length], onInfo)
+  return child
+}
+
+type Pipe = Readable | Writable | Duplex | null | undefined
+
+function give(pipe: Pipe, content: string | Buffer): void {
+  if (!(pipe instanceof Writable)) return
+  // A program that ends before it has read its input is seen by its exit.
+  pipe.on('error', () => {})
+  if (pipe instanceof Readable) pipe.resume()
+  pipe.end(content)
+}
+
+function take(pipe: Pipe, onInfo: (info: string) => void): void {
+  if (!(pipe instanceof Readable)) return
+  let info = ''
+  pipe.on('error', () => {})
+  pipe.on('data', (chunk: Buffer) => {
+    info += chunk.toString('utf8')
+    onInfo(info)
+  })
+}
+
+/** The exit code, once the program has ended and nobody holds its output any more. */
+function closing(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', code => resolve(code))
+  })
+}
+
+interface Streams {
+  readonly output: KeptOutput
+  readonly complaint: KeptOutput
+}
+
+const ended = (outcome: ExecOutcome, exitCode: number | null, { output, complaint }: Streams): LimitedRun => ({
+  outcome,
+  exitCode: outcome === 'exited' ? exitCode : null,
+  output: output.text(),
+  outputBytes: output.bytes,
+  truncated: output.truncated,
+  complaint: complaint.text(),
+})

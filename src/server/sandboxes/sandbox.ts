@@ -1,0 +1,106 @@
+/** The folder of a session as everything inside a sandbox sees it. */
+export const workspaceRoot = '/workspace'
+
+export type SandboxDriverName = 'bubblewrap' | 'virtual'
+
+/** Why a command is no longer running. */
+export type ExecOutcome = 'exited' | 'timed_out' | 'cancelled' | 'output_limit' | 'disk_limit'
+
+export interface ExecRequest {
+  /** A shell command; it starts in the workspace. */
+  readonly command: string
+  /** 120,000 when absent, 600,000 at most. */
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ExecResult {
+  readonly outcome: ExecOutcome
+  /** 128 + n for a command that signal n ended; null unless `outcome` is `exited`. */
+  readonly exitCode: number | null
+  /** Standard output and error in one text. When it was longer than 1 MiB: its first and its last half MiB. */
+  readonly output: string
+  /** Bytes that the command wrote, kept or not. */
+  readonly outputBytes: number
+  readonly truncated: boolean
+}
+
+export interface FileList {
+  /** Paths of files and links, relative to the listed folder, sorted. */
+  readonly paths: readonly string[]
+  /** False when the folder holds more than was looked at. */
+  readonly complete: boolean
+}
+
+/**
+ * The files of one workspace. Paths are relative to it or begin with `/workspace`. No call follows a link out of the
+ * workspace, also while a command swaps links. Errors: `invalid_request` with a text for the model.
+ */
+export interface WorkspaceFiles {
+  /** The bytes of a regular file of at most 10 MiB. */
+  read(path: string): Promise<Buffer>
+  /** Replaces or makes the file and its folders; a reader sees the old content or the new one, never a part. */
+  write(path: string, content: string): Promise<'created' | 'replaced'>
+  /** Reads, changes and writes one file; updates of one workspace run one after the other. */
+  update(path: string, change: (content: Buffer) => string): Promise<void>
+  /** All files below a folder but those in folders named in `skip`. */
+  list(path: string, skip: ReadonlySet<string>): Promise<FileList>
+}
+
+/** The place where one session's tools work. */
+export interface Sandbox {
+  readonly driver: SandboxDriverName
+  readonly files: WorkspaceFiles
+  /** Runs one command in a fresh shell. When it returns, no process of the command is left. */
+  exec(request: ExecRequest): Promise<ExecResult>
+  /** Stops all commands at once and waits for their end; the files stay. Later commands are `cancelled`. */
+  dispose(): Promise<void>
+}
+
+export interface BoundRequest {
+  readonly command: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** How commands are run: one value for the whole server. */
+export interface SandboxDriver {
+  readonly name: SandboxDriverName
+  /** What it isolates and how it limits, for people. */
+  readonly detail: string
+  /** The user that owns the workspace folders, when it is not the server's own. */
+  readonly owner: number | undefined
+  exec(folder: string, request: BoundRequest): Promise<ExecResult>
+}
+
+/** What one command may use. */
+export interface SandboxLimits {
+  readonly memoryBytes: number
+  readonly processes: number
+  /** Size of one file. */
+  readonly fileBytes: number
+  /** Size of each folder in memory: /tmp and /dev/shm. */
+  readonly scratchBytes: number
+  /** Output that is kept. */
+  readonly outputBytes: number
+  /** Output after which the command is stopped. */
+  readonly totalOutputBytes: number
+  /** A command that leaves less than this free on the disk of the workspace is stopped. */
+  readonly freeDiskBytes: number
+  /** Time between the polite signal and the end of everything, after a time-out. */
+  readonly graceMs: number
+}
+
+const MiB = 1024 * 1024
+
+/** Our choice: Decision 0003; memory, output and time are those of Reliability, F32. */
+export const sandboxLimits: SandboxLimits = {
+  memoryBytes: 2048 * MiB,
+  processes: 512,
+  fileBytes: 1024 * MiB,
+  scratchBytes: 512 * MiB,
+  outputBytes: MiB,
+  totalOutputBytes: 256 * MiB,
+  freeDiskBytes: 1024 * MiB,
+  graceMs: 2_000,
+}

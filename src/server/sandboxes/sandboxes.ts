@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process'
+import { chmod, chown, lchown, lstat, mkdir, readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { AppError, invalid } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { bubblewrapDriver } from './bubblewrap.ts'
+import { type Sandbox, type SandboxDriver, type SandboxDriverName, sandboxLimits } from './sandbox.ts'
+import { virtualDriver } from './virtual.ts'
+import { workspaceFiles } from './workspace-files.ts'
+
+export interface SandboxSettings {
+  /** Holds one folder for each session. */
+  readonly workspacesDir: string
+  readonly log: Pick<Log, 'info' | 'warn'>
+  /** A driver that is named is used or the start fails; absent, the best one that works here. */
+  readonly prefer?: SandboxDriverName | undefined
+}
+
+export interface Sandboxes {
+  readonly driver: SandboxDriverName
+  /** What the driver isolates and how it limits, and why it is not a better one; for people. */
+  readonly detail: string
+  /** The sandbox of a session: the same one until it is disposed of. Makes the workspace when it is missing. */
+  open(sessionId: string): Promise<Sandbox>
+  /** Stops everything inside and deletes the workspace; nothing happens when there is none. */
+  remove(sessionId: string): Promise<void>
+  /** Stops everything in all sandboxes; the workspaces stay. */
+  stopAll(): Promise<void>
+}
+
+/** Finds out once what works on this machine. Errors: `unavailable` when `prefer` names a driver that does not. */
+export async function createSandboxes({ workspacesDir, log, prefer }: SandboxSettings): Promise<Sandboxes> {
+  const { driver, detail } = await choose(prefer)
+  if (driver.name === 'virtual' && !prefer) log.warn({ detail }, 'sandbox: no isolation by the system')
+  else log.info({ driver: driver.name, detail }, 'sandbox')
+  const root = resolve(workspacesDir)
+  const opened = new Map<string, Promise<Sandbox>>()
+
+  const stop = async (sessionId: string) => {
+    const sandbox = await opened.get(sessionId)?.catch(() => undefined)
+    opened.delete(sessionId)
+    await sandbox?.dispose()
+  }
+
+  return {
+    driver: driver.name,
+    detail,
+    async open(sessionId) {
+      const folder = folderOf(root, sessionId)
+      let sandbox = opened.get(sessionId)
+      if (!sandbox) {
+        sandbox = openSandbox(driver, folder, () => opened.delete(sessionId))
+        opened.set(sessionId, sandbox)
+        // A failed attempt must not be remembered: the disk may have room again later.
+        sandbox.catch(() => opened.delete(sessionId))
+      }
+      return await sandbox
+    },
+    async remove(sessionId) {
+      const folder = folderOf(root, sessionId)
+      await stop(sessionId)
+      await deleteTree(folder)
+    },
+    async stopAll() {
+      await Promise.all([...opened.keys()].map(stop))
+    },
+  }
+}
+
+async function choose(prefer: SandboxDriverName | undefined): Promise<{ driver: SandboxDriver; detail: string }> {
+  const virtual = virtualDriver(sandboxLimits)
+  if (prefer === 'virtual') return { driver: virtual, detail: virtual.detail }
+  try {
+    const driver = await bubblewrapDriver(sandboxLimits)
+    return { driver, detail: driver.detail }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    if (prefer) throw new AppError('unavailable', `sandbox driver bubblewrap: ${reason}`, { cause })
+    return { driver: virtual, detail: `${virtual.detail}; bubblewrap is not used: ${reason}` }
+  }
+}
+
+function folderOf(root: string, sessionId: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(sessionId)) throw invalid('session_id is not an id')
+  return join(root, sessionId)
+}
+
+const defaultTimeoutMs = 120_000
+const maxTimeoutMs = 600_000
+
+async function openSandbox(driver: SandboxDriver, folder: string, forget: () => void): Promise<Sandbox> {
+  await makeWorkspace(folder, driver.owner)
+  const disposal = new AbortController()
+  const running = new Set<Promise<unknown>>()
+  return {
+    driver: driver.name,
+    files: workspaceFiles(folder),
+    async exec({ command, timeoutMs = defaultTimeoutMs, signal }) {
+      checkCommand(command)
+      const either = signal ? AbortSignal.any([signal, disposal.signal]) : disposal.signal
+      const bounded = Math.min(Math.max(timeoutMs, 1), maxTimeoutMs)
+      const run = driver.exec(folder, { command, timeoutMs: bounded, signal: either })
+      running.add(run)
+      try {
+        return await run
+      } finally {
+        running.delete(run)
+      }
+    },
+    async dispose() {
+      disposal.abort()
+      forget()
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+/** The kernel takes at most 128 KiB as one argument. */
+const longestCommandBytes = 100_000
+
+function checkCommand(command: string): void {
+  if (command.includes('\0')) throw invalid('command: must not hold a NUL character')
+  if (Buffer.byteLength(command) > longestCommandBytes) {
+    throw invalid(`command: longer than ${longestCommandBytes} bytes; write a script file and run that`)
+  }
+}
+
+async function makeWorkspace(folder: string, owner: number | undefined): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+  if (owner === undefined || (await lstat(folder)).uid === owner) return
+  // A workspace that an earlier start of the server made with another driver. Its root goes last, as the mark.
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    await lchown(join(entry.parentPath, entry.name), owner, owner)
+  }
+  await chown(folder, owner, owner)
+}
+
+/** Also what a tool has made hard to delete: folders without rights, and trees deeper than a path can name. */
+async function deleteTree(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true })
+  } catch {
+    const script = 'chmod -R u+rwX -- "$1" 2>/dev/null; exec rm -rf -- "$1"'
+    await promisify(execFile)('/bin/sh', ['-c', script, 'sh', folder], { env: { PATH: '/usr/bin:/bin' } })
+  }
+}

@@ -1,0 +1,99 @@
+interface SystemCalls {
+  /** AUDIT_ARCH_* of the kernel. */
+  readonly architecture: number
+  readonly clone: number
+  readonly unshare: number
+  readonly denied: readonly number[]
+}
+
+/** Same numbers everywhere: io_uring (425-427), the mount calls of 5.2 and later, pidfd_getfd, quotactl_fd. */
+const recent = [425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443]
+
+// In both lists: ptrace, process_vm_*, mount, umount2, pivot_root, chroot, setns, keys, bpf, perf_event_open,
+// userfaultfd, kexec, modules, file handles, syslog, acct, swap, reboot, quotactl.
+const systemCalls: Partial<Record<NodeJS.Architecture, SystemCalls>> = {
+  x64: {
+    architecture: 0xc000003e,
+    clone: 56,
+    unshare: 272,
+    denied: [
+      101, 310, 311, 165, 166, 155, 161, 308, 248, 249, 250, 321, 298, 323, 246, 320, 175, 313, 176, 304, 303, 103, 163,
+      167, 168, 169, 179,
+    ].concat(recent),
+  },
+  arm64: {
+    architecture: 0xc00000b7,
+    clone: 220,
+    unshare: 97,
+    denied: [
+      117, 270, 271, 40, 39, 41, 51, 268, 217, 218, 219, 280, 241, 282, 104, 294, 105, 273, 106, 265, 264, 116, 89, 224,
+      225, 142, 60,
+    ].concat(recent),
+  },
+}
+
+const clone3 = 435
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
+const newNamespaces = 0x7e020000
+/** From here on a number on x64 means the x32 calls, which would slip past the list. */
+const x32 = 0x40000000
+
+const load = 0x20
+const jumpIfEqual = 0x15
+const jumpIfAtLeast = 0x35
+const jumpIfBits = 0x45
+const answer = 0x06
+
+const allow = 0x7fff0000
+const errorEPERM = 0x00050001
+const errorENOSYS = 0x00050026
+
+const numberOffset = 0
+const architectureOffset = 4
+const firstArgumentOffset = 16
+
+type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number]
+
+const refuse = (number: number, error: number): Instruction[] => [
+  [jumpIfEqual, 0, 1, number],
+  [answer, 0, 0, error],
+]
+
+const refuseNamespaces = (number: number): Instruction[] => [
+  [jumpIfEqual, 0, 4, number],
+  [load, 0, 0, firstArgumentOffset],
+  [jumpIfBits, 0, 1, newNamespaces],
+  [answer, 0, 0, errorEPERM],
+  [answer, 0, 0, allow],
+]
+
+/**
+ * A compiled filter that refuses system calls which reach deep into the kernel and which no tool needs; undefined for a
+ * processor that is not known. Shape: an array of `struct sock_filter`, as bubblewrap's `--seccomp` reads it.
+ */
+export function seccompFilter(processor: NodeJS.Architecture): Buffer | undefined {
+  const calls = systemCalls[processor]
+  if (!calls) return undefined
+  const program: Instruction[] = [
+    [load, 0, 0, architectureOffset],
+    [jumpIfEqual, 1, 0, calls.architecture],
+    [answer, 0, 0, errorENOSYS],
+    [load, 0, 0, numberOffset],
+    [jumpIfAtLeast, 0, 1, x32],
+    [answer, 0, 0, errorENOSYS],
+    // Its flags are in memory that a filter cannot see. Without it the C library falls back to clone.
+    ...refuse(clone3, errorENOSYS),
+    ...calls.denied.flatMap(number => refuse(number, errorEPERM)),
+    ...refuseNamespaces(calls.clone),
+    ...refuseNamespaces(calls.unshare),
+    [answer, 0, 0, allow],
+  ]
+  const bytes = Buffer.alloc(program.length * 8)
+  for (const [index, [code, ifTrue, ifFalse, value]] of program.entries()) {
+    bytes.writeUInt16LE(code, index * 8)
+    bytes.writeUInt8(ifTrue, index * 8 + 2)
+    bytes.writeUInt8(ifFalse, index * 8 + 3)
+    bytes.writeUInt32LE(value, index * 8 + 4)
+  }
+  return bytes
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AppError, invalid } from '../platform/errors.ts'
+import { beneath, type Folder, makeFolderAt, openFolder, type Place } from './beneath.ts'
+import type { FileList, WorkspaceFiles } from './sandbox.ts'
+import { workspaceNames } from './workspace-path.ts'
+
+const largestFileBytes = 10 * 1024 * 1024
+const mostEntries = 50_000
+const deepestFolder = 40
+
+/** The files of the workspace in `root`, an absolute path of the host. What is made belongs to the root's owner. */
+export function workspaceFiles(root: string): WorkspaceFiles {
+  let lastUpdate: Promise<unknown> = Promise.resolve()
+  const read = (path: string) =>
+    explained(path, () => beneath(root, workspaceNames(path), { use: place => readPlace(place) }))
+  const write = (path: string, content: string) =>
+    explained(path, async () => {
+      const owner = await foreignOwner(root)
+      return await beneath(root, workspaceNames(path), {
+        use: place => replaceAt(place, content, owner),
+        makeFolder: folder => makeFolderAt(folder, owner),
+      })
+    })
+  return {
+    read,
+    write,
+    async update(path, change) {
+      const update = lastUpdate.then(async () => {
+        await write(path, change(await read(path)))
+      })
+      lastUpdate = update.catch(() => {})
+      await update
+    },
+    list: (path, skip) =>
+      explained(path, () => beneath(root, workspaceNames(path), { use: place => listPlace(place, skip) })),
+  }
+}
+
+/** The owner of the workspace, when files that we make would have another. */
+async function foreignOwner(root: string): Promise<{ uid: number; gid: number } | undefined> {
+  const { uid, gid } = await lstat(root)
+  return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
+}
+
+async function readPlace({ folder, name }: Place): Promise<Buffer> {
+  if (name === undefined) throw invalid('it is a folder')
+  // Without NONBLOCK, opening a pipe would wait for a writer for ever.
+  const handle = await open(join(folder.path, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const found = await handle.stat()
+    if (found.isDirectory()) throw invalid('it is a folder')
+    if (!found.isFile()) throw invalid('it is not a regular file')
+    return await readBounded(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Reads by hand: a file may grow while it is read. */
+async function readBounded(handle: FileHandle): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(256 * 1024) })
+    if (bytesRead === 0) return Buffer.concat(chunks)
+    bytes += bytesRead
+    if (bytes > largestFileBytes) throw invalid('the file is larger than 10 MiB; look at parts of it with bash')
+    chunks.push(buffer.subarray(0, bytesRead))
+  }
+}
+
+type Owner = { readonly uid: number; readonly gid: number } | undefined
+
+/** A whole new file takes the place of the old one. A link that appears there meanwhile is replaced, not followed. */
+async function replaceAt({ folder, name }: Place, content: string, owner: Owner): Promise<'created' | 'replaced'> {
+  if (name === undefined) throw invalid('it is a folder')
+  const target = join(folder.path, name)
+  const old = await lstat(target).catch(() => undefined)
+  if (old?.isDirectory()) throw invalid('it is a folder')
+  if (old && !old.isFile()) throw invalid('it is not a regular file')
+  const draft = join(folder.path, `.draft-${randomBytes(8).toString('hex')}`)
+  const handle = await open(
+    draft,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+    0o644,
+  )
+  try {
+    await fill(handle, { content, owner, mode: old ? old.mode & 0o777 : 0o644 })
+    await rename(draft, target)
+  } catch (error) {
+    await unlink(draft).catch(() => {})
+    throw error
+  }
+  return old ? 'replaced' : 'created'
+}
+
+async function fill(handle: FileHandle, file: { content: string; owner: Owner; mode: number }): Promise<void> {
+  try {
+    await handle.writeFile(file.content, 'utf8')
+    await handle.chmod(file.mode)
+    if (file.owner) await handle.chown(file.owner.uid, file.owner.gid)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function listPlace({ folder, name }: Place, skip: ReadonlySet<string>): Promise<FileList> {
+  const walk: ListWalk = { skip, paths: [], left: mostEntries, complete: true }
+  if (name === undefined) {
+    await listFolder(folder, '', walk)
+  } else {
+    const below = await openFolder(join(folder.path, name))
+    try {
+      await listFolder(below, '', walk)
+    } finally {
+      await below.handle.close()
+    }
+  }
+  return { paths: walk.paths.sort(), complete: walk.complete }
+}
+
+interface ListWalk {
+  readonly skip: ReadonlySet<string>
+  readonly paths: string[]
+  left: number
+  complete: boolean
+}
+
+async function listFolder(folder: Folder, prefix: string, walk: ListWalk): Promise<void> {
+  // One entry at a time: a folder may hold millions.
+  for await (const entry of await opendir(folder.path)) {
+    if (walk.left === 0) {
+      walk.complete = false
+      return
+    }
+    walk.left -= 1
+    const path = `${prefix}${entry.name}`
+    if (!entry.isDirectory()) walk.paths.push(path)
+    else if (!walk.skip.has(entry.name)) await listChild(folder, `${path}/`, walk)
+  }
+}
+
+async function listChild(parent: Folder, prefix: string, walk: ListWalk): Promise<void> {
+  const name = prefix.slice(0, -1).split('/').at(-1) ?? ''
+  const tooDeep = prefix.split('/').length > deepestFolder
+  // One that vanished, or may not be read, is left out.
+  const child = tooDeep ? undefined : await openFolder(join(parent.path, name)).catch(() => undefined)
+  if (!child) {
+    walk.complete = false
+    return
+  }
+  try {
+    await listFolder(child, prefix, walk)
+  } finally {
+    await child.handle.close()
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ELOOP: 'it is a link that cannot be followed',
+  ENAMETOOLONG: 'a name in the path is too long',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  ENXIO: 'it is not a regular file',
+}
+
+/** Turns the file system's refusals into texts for the model that name only the path that it gave. */
+async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AppError) throw error.message.includes(path) ? error : invalid(`${path}: ${error.message}`)
+    const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
+    throw reason ? invalid(`${path}: ${reason}`) : error
+  }
+}

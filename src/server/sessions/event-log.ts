@@ -1,0 +1,83 @@
+import type { Pool, PoolClient } from 'pg'
+import type { NewEvent, SessionEvent } from '../../contract/events.ts'
+import { asUnavailable, transaction } from '../db/connect.ts'
+import { AppError } from '../platform/errors.ts'
+import { pause } from '../platform/timers.ts'
+import { type EventStore, type NamedEvent, withId } from './event-store.ts'
+import type { HeldSession } from './leases.ts'
+import type { LiveEvents } from './live-events.ts'
+
+/** A write was refused: another owner has the session, or it was deleted. Whoever gets this stops at once. */
+export class FenceLost extends Error {
+  constructor(sessionId: string) {
+    super(`session ${sessionId} has another owner or was deleted`)
+    this.name = 'FenceLost'
+  }
+}
+
+/** What was appended inside a transaction, to be told once that has committed. */
+export interface Appended {
+  readonly sessionId: string
+  readonly events: readonly SessionEvent[]
+}
+
+const retryMs = 250
+
+/** The log of every session: append, then tell the readers. */
+export type EventLog = ReturnType<typeof createEventLog>
+
+export function createEventLog({ pool, store, live }: { pool: Pool; store: EventStore; live: LiveEvents }) {
+  /** The events once they are stored, by this attempt or by one before whose answer was lost. */
+  async function storeNow(held: HeldSession, events: readonly NamedEvent[], along: Along | undefined): Promise<SessionEvent[]> {
+    const stored = along
+      ? await transaction(pool, async client => {
+          const appended = await store.appendHeld(held, events, client)
+          if (appended) await along(client)
+          return appended
+        })
+      : await store.appendHeld(held, events)
+    if (!stored) throw new FenceLost(held.sessionId)
+    return stored
+  }
+
+  return {
+    /**
+     * Appends events of the session's owner, with what `along` writes in the same transaction, and tells the readers.
+     * Goes on trying while the database is away and the session is ours. Rejects with `FenceLost`.
+     */
+    async append(held: HeldSession, events: readonly NewEvent[], along?: Along): Promise<void> {
+      const named = events.map(withId)
+      const stored = await whileHeld(held, async isRepeat => {
+        const before = isRepeat ? await store.stored(held.sessionId, named) : []
+        return before.length > 0 ? before : storeNow(held, named, along)
+      })
+      live.publish(held.sessionId, stored)
+    },
+
+    /** Appends events of a caller inside a transaction; hand the result to `tell` after the commit. */
+    async appendByCaller(client: PoolClient, sessionId: string, events: readonly NewEvent[]): Promise<Appended> {
+      return { sessionId, events: (await store.append(sessionId, events.map(withId), client)) ?? [] }
+    },
+
+    /** Hands events to the readers of this process; others hear by NOTIFY. */
+    tell({ sessionId, events }: Appended): void {
+      live.publish(sessionId, events)
+    },
+  }
+}
+
+type Along = (client: PoolClient) => Promise<void>
+
+/** Repeats `attempt` while the database is away, as long as the session may still be ours. */
+export async function whileHeld<T>(held: HeldSession, attempt: (isRepeat: boolean) => Promise<T>): Promise<T> {
+  for (let isRepeat = false; ; isRepeat = true) {
+    try {
+      return await attempt(isRepeat)
+    } catch (thrown) {
+      const error = asUnavailable(thrown)
+      if (held.lost.aborted) throw new FenceLost(held.sessionId)
+      if (!(error instanceof AppError && error.code === 'unavailable')) throw error
+      await pause(retryMs, held.lost)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventRoutes } from '../../contract/events.ts'
+import { bind, routeSchema } from '../http/bind.ts'
+import { fastifyPath } from '../http/paths.ts'
+import { AppError, invalid, notFound } from '../platform/errors.ts'
+import type { EventStore } from './event-store.ts'
+import type { LiveEvents } from './live-events.ts'
+import type { Sessions } from './sessions.ts'
+import { writeEventStream } from './stream.ts'
+import type { TicketStore } from './ticket-store.ts'
+
+interface Deps {
+  readonly sessions: Sessions
+  readonly store: EventStore
+  readonly live: LiveEvents
+  readonly tickets: TicketStore
+  readonly shutdown: AbortSignal
+}
+
+const defaultLimit = 100
+/** Above any number that a log can reach. */
+const pastTheEnd = Number.MAX_SAFE_INTEGER
+
+/** The event routes: list, send, stream. Events stay readable after the session was deleted. */
+export function serveEvents(app: FastifyInstance, { sessions, store, live, tickets, shutdown }: Deps): void {
+  bind(app, eventRoutes.list, async ({ params, query }, caller) => {
+    const { id } = await sessions.find(params.session_id, caller)
+    const { order = 'asc', limit = defaultLimit } = query
+    const start = query.after ?? query.page
+    const after = start === undefined ? (order === 'asc' ? 0 : pastTheEnd) : Number(start)
+    const types = typesOf(query.types ?? query['types[]'])
+    const rows = await store.list({ sessionId: id, after, limit: limit + 1, order, types })
+    const data = rows.slice(0, limit)
+    const last = data.at(-1)
+    return { data, next_page: rows.length > limit && last ? String(last.seq) : null }
+  })
+
+  bind(app, eventRoutes.send, async ({ params, body }, caller) => ({
+    data: await sessions.send(params.session_id, body.events, caller),
+  }))
+
+  bind(app, eventRoutes.ticket, async ({ params }, caller) => {
+    const { id } = await sessions.find(params.session_id, caller)
+    return tickets.issue(id, caller.principal)
+  })
+
+  const { params, query, responses: _text, ...rest } = routeSchemaOfStream()
+  app.route({
+    method: 'GET',
+    url: fastifyPath(eventRoutes.stream),
+    config: { route: eventRoutes.stream },
+    schema: { ...rest, params, querystring: query },
+    async handler(request, reply) {
+      const id = (request.params as { session_id: string }).session_id
+      const asked = request.query as StreamQuery
+      if (asked.ticket !== undefined && !(await tickets.redeem(asked.ticket, id))) throw new AppError('unauthorized', 'unauthorized')
+      const session = await sessions.find(id, request.caller)
+      const after = await positionOf(request, asked, session.id)
+      reply.hijack()
+      await writeEventStream(reply.raw, request.id, { store, live, sessionId: id, after, withPreviews: wantsPreviews(asked), shutdown })
+    },
+  })
+
+  async function positionOf({ headers }: FastifyRequest, asked: StreamQuery, sessionId: string): Promise<number> {
+    const lastEventId = headers['last-event-id']
+    if (typeof lastEventId === 'string' && lastEventId !== '') {
+      if (!/^\d{1,15}$/.test(lastEventId)) throw invalid('Last-Event-ID must be the number of an event')
+      return Number(lastEventId)
+    }
+    if (asked.after !== undefined) return Number(asked.after)
+    if (asked.from !== 'tail') return 0
+    const last = await store.lastSeq(sessionId)
+    if (last === undefined) throw notFound('session', sessionId)
+    return last
+  }
+}
+
+interface StreamQuery {
+  readonly after?: string
+  readonly from?: 'tail'
+  readonly ticket?: string
+  readonly event_deltas?: unknown
+  readonly 'event_deltas[]'?: unknown
+}
+
+/** The stream writes its own answer, so its response schema is for the document alone. */
+function routeSchemaOfStream() {
+  const { response: responses, querystring: query, params, ...rest } = routeSchema(eventRoutes.stream)
+  return { responses, query, params, ...rest }
+}
+
+function wantsPreviews(asked: StreamQuery): boolean {
+  const value = asked.event_deltas ?? asked['event_deltas[]']
+  return value !== undefined && value !== false && value !== 0 && value !== '0' && value !== 'false'
+}
+
+/** `types=a,b`, `types=a&types=b` and `types[]=a` all mean the same. */
+function typesOf(value: unknown): string[] | undefined {
+  if (value === undefined) return undefined
+  const names = (Array.isArray(value) ? value : [value]).flatMap(item => String(item).split(','))
+  const types = names.map(name => name.trim()).filter(name => name !== '')
+  return types.length === 0 ? undefined : types
+}

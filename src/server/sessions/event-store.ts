@@ -1,0 +1,141 @@
+import type { Pool, PoolClient } from 'pg'
+import type { NewEvent, SessionEvent } from '../../contract/events.ts'
+import { newId } from '../platform/ids.ts'
+
+/** A runner's claim on a session. Every write of the runner names its fence. */
+export interface Hold {
+  readonly sessionId: string
+  readonly fence: number
+}
+
+interface Stored {
+  readonly seq: number
+  readonly created_at: Date
+}
+
+/** Where a write goes: the pool for a write of its own, a client for one inside a transaction. */
+export type Queryable = Pool | PoolClient
+
+const appendText = (condition: string) => `
+  with held as (
+    update sessions
+    set next_seq = next_seq + cardinality($2::text[]), log_bytes = log_bytes + $5, updated_at = clock_timestamp()
+    where id = $1 and ${condition} deleted_at is null
+    returning next_seq - cardinality($2::text[]) as first, fence
+  ), stored as (
+    insert into session_events (session_id, seq, id, type, payload, fence)
+    select $1, held.first + e.n - 1, e.id, e.type, e.payload::json, held.fence
+    from held, unnest($2::text[], $3::text[], $4::text[]) with ordinality as e (id, type, payload, n)
+    returning seq, created_at
+  )
+  select seq, created_at, pg_notify('session_events', $1 || ' ' || max(seq) over ()) from stored order by seq`
+
+const fenced = appendText('fence = $6 and')
+const unfenced = appendText('')
+
+const pageText = `
+  select seq, id, type, payload, created_at from session_events
+  where session_id = $1 and seq > $2 order by seq limit $3`
+
+/** Table `session_events`: the log of each session, numbered 1, 2, 3 ... without a gap. */
+export type EventStore = ReturnType<typeof eventStore>
+
+export function eventStore(pool: Pool) {
+  return {
+    /** Appends events at the end of the log. Undefined when a later fence owns the session, or it was deleted. */
+    async appendHeld(hold: Hold, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[] | undefined> {
+      const values = [...columnsOf(hold.sessionId, events), hold.fence]
+      const { rows } = await on.query<Stored>({ name: 'append_held', text: fenced, values })
+      return rows.length === 0 ? undefined : toEvents(events, rows)
+    },
+
+    /** Appends events of a caller, whoever runs the session. Undefined when it was deleted. */
+    async append(sessionId: string, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[] | undefined> {
+      const { rows } = await on.query<Stored>({ name: 'append', text: unfenced, values: columnsOf(sessionId, events) })
+      return rows.length === 0 ? undefined : toEvents(events, rows)
+    },
+
+    /** Those of the given events that are in the log already: an append whose answer was lost may have been done. */
+    async stored(sessionId: string, events: readonly NamedEvent[]): Promise<SessionEvent[]> {
+      const text = `
+        select seq, id, type, payload, created_at from session_events where session_id = $1 and id = any ($2) order by seq`
+      const { rows } = await pool.query<Row>(text, [sessionId, events.map(({ id }) => id)])
+      return rows.map(toEvent)
+    },
+
+    /** Up to `limit` events after `after`, in order. */
+    async page(sessionId: string, after: number, limit: number): Promise<SessionEvent[]> {
+      const { rows } = await pool.query<Row>({ name: 'event_page', text: pageText, values: [sessionId, after, limit] })
+      return rows.map(toEvent)
+    },
+
+    /** Events of some types, in either order. Types undefined: all. */
+    async list({ sessionId, after, limit, order, types }: ListQuery): Promise<SessionEvent[]> {
+      const text = `
+        select seq, id, type, payload, created_at from session_events
+        where session_id = $1 and seq ${order === 'asc' ? '>' : '<'} $2 and ($4::text[] is null or type = any ($4))
+        order by seq ${order} limit $3`
+      const { rows } = await pool.query<Row>(text, [sessionId, after, limit, types ?? null])
+      return rows.map(toEvent)
+    },
+
+    /** The highest number in the log; 0 when it is empty. Undefined when there is no such session. */
+    async lastSeq(sessionId: string): Promise<number | undefined> {
+      const text = 'select next_seq - 1 as last from sessions where id = $1'
+      const { rows } = await pool.query<{ last: number }>(text, [sessionId])
+      return rows[0]?.last
+    },
+
+    /** The highest number of each of these sessions. */
+    async lastSeqs(sessionIds: readonly string[]): Promise<{ id: string; last: number }[]> {
+      const text = 'select id, next_seq - 1 as last from sessions where id = any ($1)'
+      const { rows } = await pool.query<{ id: string; last: number }>(text, [sessionIds])
+      return rows
+    },
+  }
+}
+
+export interface ListQuery {
+  readonly sessionId: string
+  readonly after: number
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  readonly types: readonly string[] | undefined
+}
+
+interface Row extends Stored {
+  readonly id: string
+  readonly type: string
+  readonly payload: Record<string, unknown>
+}
+
+/** An event that has its id, so that a repeated append can be recognised. */
+export interface NamedEvent {
+  readonly id: string
+  readonly type: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** Gives an event its id, unless its author did. */
+export const withId = ({ id, type, ...payload }: NewEvent): NamedEvent => ({ id: id ?? newId('evt'), type, payload })
+
+function columnsOf(sessionId: string, events: readonly NamedEvent[]): unknown[] {
+  const payloads = events.map(({ payload }) => JSON.stringify(payload))
+  const bytes = payloads.reduce((sum, payload) => sum + payload.length, 0)
+  return [sessionId, events.map(({ id }) => id), events.map(({ type }) => type), payloads, bytes]
+}
+
+/** The one order of an event's fields, so that list and stream give the same bytes. */
+const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent => ({
+  id,
+  type,
+  processed_at: created_at.toISOString(),
+  seq,
+  ...payload,
+})
+
+const toEvents = (events: readonly NamedEvent[], stored: readonly Stored[]): SessionEvent[] =>
+  stored.flatMap((row, at) => {
+    const event = events[at]
+    return event ? [toEvent({ ...row, ...event })] : []
+  })

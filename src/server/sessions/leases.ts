@@ -1,0 +1,97 @@
+import { asUnavailable } from '../db/connect.ts'
+import type { Notifications } from '../db/notifications.ts'
+import type { Log } from '../platform/log.ts'
+import { every } from '../platform/timers.ts'
+import type { LeaseStore, TakenLease } from './lease-store.ts'
+import type { PromptStore } from './prompt-store.ts'
+
+/** A session that this process runs. */
+export interface HeldSession extends TakenLease {
+  /** Aborts when the session may no longer be written: lease lost, session deleted, or renewal failed for too long. */
+  readonly lost: AbortSignal
+  /** Called when somebody asked to stop the running prompt. */
+  onStop: () => void
+}
+
+interface Held extends HeldSession {
+  readonly abandon: AbortController
+}
+
+/** Short enough that a stop request whose hint was lost still acts within 2 s. */
+const renewMs = 2_000
+/** An owner that cannot renew stops its work before the lease of 15 s ends elsewhere. */
+const selfStopMs = 10_000
+
+/** The sessions that this process holds: takes leases, renews them, and says when one is lost. */
+export class Leases {
+  readonly #held = new Map<string, Held>()
+  readonly #store: LeaseStore
+  readonly #prompts: PromptStore
+  readonly #owner: string
+  readonly #log: Log
+  readonly #stopRenewing: () => Promise<void>
+  #renewedAt = performance.now()
+
+  constructor(deps: { store: LeaseStore; prompts: PromptStore; notifications: Notifications; owner: string; log: Log }) {
+    this.#store = deps.store
+    this.#prompts = deps.prompts
+    this.#owner = deps.owner
+    this.#log = deps.log
+    deps.notifications.on('session_control', sessionId => void this.#obey(sessionId))
+    this.#stopRenewing = every(renewMs, () => this.#renew())
+  }
+
+  /** Takes the session; undefined when somebody else runs it, or it is gone. */
+  async take(sessionId: string): Promise<HeldSession | undefined> {
+    const lease = await this.#store.take(sessionId, this.#owner)
+    if (!lease) return undefined
+    const abandon = new AbortController()
+    const held: Held = { ...lease, abandon, lost: abandon.signal, onStop: () => undefined }
+    if (this.#held.size === 0) this.#renewedAt = performance.now()
+    this.#held.set(sessionId, held)
+    return held
+  }
+
+  /** Forgets a session whose lease was released or lost. */
+  drop(session: HeldSession): void {
+    if (this.#held.get(session.sessionId)?.fence === session.fence) this.#held.delete(session.sessionId)
+  }
+
+  async stop(): Promise<void> {
+    await this.#stopRenewing()
+  }
+
+  /** Renews all leases, and looks for stop requests whose hint was lost. */
+  async #renew(): Promise<void> {
+    const before = [...this.#held.values()]
+    if (before.length === 0) return
+    const startedAt = performance.now()
+    try {
+      const ours = new Set(await this.#store.renew(before))
+      this.#renewedAt = startedAt
+      for (const held of before) if (!ours.has(held.sessionId)) this.#lose(held)
+      for (const id of await this.#prompts.stopRequests(before)) this.#held.get(id)?.onStop()
+    } catch (error) {
+      const cause = asUnavailable(error)
+      this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
+      if (performance.now() - this.#renewedAt > selfStopMs) for (const held of before) this.#lose(held)
+    }
+  }
+
+  /** A hint that the session was deleted, or that its prompt must stop. */
+  async #obey(sessionId: string): Promise<void> {
+    const held = this.#held.get(sessionId)
+    if (!held) return
+    try {
+      if ((await this.#store.renew([held])).length === 0) this.#lose(held)
+      else if ((await this.#prompts.stopRequests([held])).length > 0) held.onStop()
+    } catch (cause) {
+      this.#log.debug({ err: cause }, 'could not follow a control hint; the next renewal will')
+    }
+  }
+
+  #lose(held: Held): void {
+    this.drop(held)
+    held.abandon.abort()
+  }
+}

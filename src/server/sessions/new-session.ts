@@ -1,0 +1,92 @@
+import type { Agent } from '../../contract/agents.ts'
+import type { SessionCreate } from '../../contract/sessions.ts'
+import type { AgentStore } from '../agents/store.ts'
+import type { Caller } from '../http/caller.ts'
+import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Runtime } from '../runtimes/runtime.ts'
+import type { NewSession } from './session-store.ts'
+
+interface Deps {
+  readonly agents: Pick<AgentStore, 'find'>
+  readonly runtimes: ReadonlyMap<string, Runtime>
+  readonly defaultModel: () => string
+}
+
+/** A session to be stored, and the model of its first prompt. */
+export interface SessionPlan {
+  readonly session: NewSession
+  readonly model: string
+}
+
+/** Checks a creation body and fills in what it leaves out. Gaps: section 5. */
+export async function planSession(deps: Deps, body: SessionCreate, caller: Caller): Promise<SessionPlan> {
+  const timezone = timezoneOf(body)
+  const environment = environmentOf(body)
+  const wanted = body.agent_id ?? body.agent
+  const alias = body.agent_id === undefined && wanted !== undefined && deps.runtimes.has(wanted) ? wanted : undefined
+  const agent = alias === undefined && wanted !== undefined ? await activeAgent(deps, wanted, caller) : undefined
+  const runtime = body.runtime ?? alias ?? agent?.config['runtime'] ?? 'builtin'
+  if (typeof runtime !== 'string' || !deps.runtimes.has(runtime)) {
+    throw invalid(`runtime ${JSON.stringify(runtime)} is not known; see GET /api/capabilities for those that are`)
+  }
+  const session = {
+    id: newId('ses'),
+    owner_id: agent?.owner_id ?? caller.principal,
+    title: body.title?.trim() ? body.title : titleOf(body.prompt),
+    agent: wanted ?? '',
+    agent_id: agent?.id ?? '',
+    agent_version: agent?.version ?? null,
+    harness: body.harness ?? agent?.harness ?? 'builtin',
+    runtime,
+    environment,
+    timezone,
+  }
+  return { session, model: body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel() }
+}
+
+async function activeAgent({ agents }: Deps, id: string, caller: Caller): Promise<Agent> {
+  const agent = await agents.find(id, caller.ownerScope)
+  if (!agent) throw notFound('agent', id)
+  if (agent.status !== 'active') {
+    throw new AppError('conflict', `agent ${id} is ${agent.status}; resume it before starting sessions`)
+  }
+  return agent
+}
+
+function timezoneOf({ timezone, tz }: SessionCreate): string | null {
+  const name = timezone ?? tz ?? null
+  if (name === null || isTimeZone(name)) return name
+  throw invalid(`${timezone === undefined ? 'tz' : 'timezone'} ${JSON.stringify(name)} is not an IANA time zone`)
+}
+
+function environmentOf({ environment = {} }: SessionCreate): NonNullable<SessionCreate['environment']> {
+  const { repository } = environment
+  if (repository !== undefined && (typeof repository !== 'string' || repository.trim() === '')) {
+    throw invalid('environment.repository must be the address of a repository, not blank')
+  }
+  return environment
+}
+
+/** The model that a session's environment names, if it does. */
+export const environmentModel = ({ model }: Readonly<Record<string, unknown>>): string | undefined =>
+  typeof model === 'string' && model !== '' ? model : undefined
+
+const maxTitleLength = 80
+
+/** A title from the first prompt: its first 80 characters on one line. */
+export function titleOf(prompt: string | undefined): string {
+  const line = prompt?.replaceAll(/\s+/g, ' ').trim() ?? ''
+  return line === '' ? 'New session' : [...line].slice(0, maxTitleLength).join('')
+}
+
+/** True for an IANA time zone name; offsets such as `+02:00` are none. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

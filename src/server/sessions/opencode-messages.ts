@@ -1,0 +1,147 @@
+import type { SessionEvent, TextBlock } from '../../contract/events.ts'
+import { endsRun } from '../../contract/events.ts'
+import type { OpencodeMessage } from '../../contract/sessions.ts'
+
+type Part = Record<string, unknown>
+
+/** An assistant message while its run is read. */
+interface Answer {
+  readonly info: Record<string, unknown>
+  readonly parts: Part[]
+  readonly tokens: { input: number; output: number; reasoning: number; cache: { read: number; write: number } }
+}
+
+/** A session's log as messages with parts, in the order of the conversation. Pure. Dialects: section 2.1. */
+export function opencodeMessages(sessionId: string, log: readonly SessionEvent[]): OpencodeMessage[] {
+  const messages: { info: Record<string, unknown>; parts: Part[] }[] = []
+  const prompts = new Map<unknown, { info: Record<string, unknown>; parts: Part[] }>()
+  let answer: Answer | undefined
+  for (const event of log) {
+    if (event.type === 'user.message') {
+      const message = userMessage(sessionId, event)
+      prompts.set(event['prompt_id'], message)
+      // A prompt that waits comes before the runs that follow it, and its answer right after it.
+      messages.push(message)
+    } else if (event.type === 'session.status_running') {
+      answer = newAnswer(sessionId, event, prompts.get(event['prompt_id'])?.info)
+      const asked = messages.findIndex(({ info }) => info['id'] === event['prompt_id'])
+      messages.splice(asked < 0 ? messages.length : asked + 1, 0, answer)
+    } else if (answer) {
+      extend(answer, event)
+      if (endsRun(event)) answer = undefined
+    }
+  }
+  return messages
+}
+
+const millis = ({ processed_at }: SessionEvent): number => Date.parse(processed_at)
+
+/** `msg_` with the time-ordered rest of another id, so that messages sort like the log. */
+const messageId = (id: string): string => `msg_${id.slice(id.indexOf('_') + 1)}`
+
+function userMessage(sessionId: string, event: SessionEvent) {
+  const id = String(event['prompt_id'] ?? messageId(event.id))
+  const content = (event['content'] ?? []) as TextBlock[]
+  return {
+    info: {
+      id,
+      sessionID: sessionId,
+      role: 'user',
+      time: { created: millis(event) },
+      agent: 'builtin',
+      model: { providerID: 'switchyard', modelID: event['model'] ?? '' },
+    },
+    parts: content.map(({ text }, at) => ({ id: `prt_${id}_${at}`, sessionID: sessionId, messageID: id, type: 'text', text })),
+  }
+}
+
+function newAnswer(sessionId: string, event: SessionEvent, asked: Record<string, unknown> | undefined): Answer {
+  const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
+  const model = asked?.['model'] as { modelID?: string } | undefined
+  const info = {
+    id: messageId(event.id),
+    sessionID: sessionId,
+    role: 'assistant',
+    parentID: event['prompt_id'] ?? '',
+    modelID: model?.modelID ?? '',
+    providerID: 'switchyard',
+    mode: 'build',
+    path: { cwd: '/workspace', root: '/workspace' },
+    cost: 0,
+    tokens,
+    time: { created: millis(event) },
+  }
+  return { info, parts: [], tokens }
+}
+
+function extend(answer: Answer, event: SessionEvent): void {
+  const part = (fields: Part): void => {
+    const messageID = answer.info['id']
+    const sessionID = answer.info['sessionID']
+    answer.parts.push({ id: `prt_${event.id.slice(event.id.indexOf('_') + 1)}`, sessionID, messageID, ...fields })
+  }
+  switch (event.type) {
+    case 'agent.message':
+      part({ type: 'text', text: textOf(event['content']) })
+      break
+    case 'agent.thinking':
+      part({ type: 'reasoning', text: textOf(event['content']), time: { start: millis(event), end: millis(event) } })
+      break
+    case 'agent.tool_use':
+    case 'agent.mcp_tool_use':
+      part({
+        type: 'tool',
+        callID: event['tool_use_id'],
+        tool: event['name'],
+        state: { status: 'running', input: event['input'], time: { start: millis(event) } },
+      })
+      break
+    case 'agent.tool_result':
+    case 'agent.mcp_tool_result':
+      settleTool(answer, event)
+      break
+    case 'span.model_request_end':
+      addTokens(answer, event['model_usage'])
+      break
+    default:
+      settleRun(answer, event)
+  }
+}
+
+function settleTool({ parts }: Answer, event: SessionEvent): void {
+  const callId = event['tool_use_id'] ?? event['mcp_tool_use_id']
+  const tool = parts.find(({ type, callID }) => type === 'tool' && callID === callId)
+  if (!tool) return
+  const { input, time } = tool['state'] as { input: unknown; time: { start: number } }
+  const text = textOf(event['content'])
+  const settled = { input, time: { ...time, end: millis(event) } }
+  tool['state'] = event['is_error']
+    ? { status: 'error', ...settled, error: text }
+    : { status: 'completed', ...settled, output: text, title: String(tool['tool']), metadata: {} }
+}
+
+function settleRun({ info }: Answer, event: SessionEvent): void {
+  if (!endsRun(event)) return
+  info['time'] = { ...(info['time'] as object), completed: millis(event) }
+  const details = event['stop_details'] as { type?: string } | null | undefined
+  if (event.type === 'session.error') {
+    const { message } = event['error'] as { message: string }
+    info['error'] = { name: 'UnknownError', data: { message } }
+  } else if (event.type === 'session.deleted' || details?.type === 'interrupted') {
+    info['error'] = { name: 'MessageAbortedError', data: { message: 'aborted' } }
+  } else info['finish'] = 'stop'
+}
+
+function addTokens({ tokens }: Answer, usage: unknown): void {
+  const counts = (usage ?? {}) as Record<string, number | undefined>
+  tokens.input += counts['input_tokens'] ?? 0
+  tokens.output += counts['output_tokens'] ?? 0
+  tokens.cache.read += counts['cache_read_input_tokens'] ?? 0
+  tokens.cache.write += counts['cache_creation_input_tokens'] ?? 0
+}
+
+/** The text of content blocks; thinking blocks carry theirs in `thinking`. */
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return ''
+  return content.map(({ text, thinking }: { text?: string; thinking?: string }) => text ?? thinking ?? '').join('')
+}

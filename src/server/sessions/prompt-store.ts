@@ -1,0 +1,169 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Prompt, PromptMode, PromptPart, PromptState } from '../../contract/sessions.ts'
+import type { Hold, Queryable } from './event-store.ts'
+
+/** A prompt as the engine runs it. */
+export interface QueuedPrompt {
+  readonly id: string
+  readonly session_id: string
+  readonly parts: readonly PromptPart[]
+  readonly model: string
+  readonly system: string | null
+  readonly mode: PromptMode
+  readonly state: PromptState
+  readonly principal: string
+  readonly run_id: string | null
+  readonly resumes: number
+  readonly stop_requested: boolean
+}
+
+export interface NewPrompt {
+  readonly id: string
+  readonly sessionId: string
+  readonly position: number
+  readonly parts: readonly PromptPart[]
+  readonly model: string
+  readonly system: string | undefined
+  readonly mode: PromptMode
+  readonly messageId: string | undefined
+  readonly principal: string
+}
+
+/** How busy a session is, read under its row lock. */
+export interface QueueFacts {
+  readonly waiting: number
+  readonly running: number
+  readonly first_position: number | null
+}
+
+const columns = 'id, session_id, parts, model, system, mode, state, principal, run_id, resumes, stop_requested'
+
+const nextText = `
+  select ${columns} from prompts
+  where session_id = $1 and state in ('waiting', 'running')
+  order by state = 'running' desc, position limit 1`
+
+const joinText = `
+  with joined as (
+    update prompts p set state = 'running', run_id = $3, started_at = clock_timestamp()
+    from sessions s
+    where s.id = $1 and s.fence = $2 and p.session_id = s.id and p.state = 'waiting' and p.mode = 'steer'
+    returning p.position, ${columns.split(', ').map(name => `p.${name}`).join(', ')}
+  )
+  select ${columns} from (
+    select position, ${columns} from prompts where session_id = $1 and state = 'running'
+    union all select * from joined
+  ) of_run order by position`
+
+/** Table `prompts`: the queue of each session. */
+export type PromptStore = ReturnType<typeof promptStore>
+
+export function promptStore(pool: Pool) {
+  return {
+    /** The prompt that a client already queued under this message id. */
+    async withMessageId(on: Queryable, sessionId: string, messageId: string): Promise<string | undefined> {
+      const text = 'select id from prompts where session_id = $1 and message_id = $2'
+      const { rows } = await on.query<{ id: string }>(text, [sessionId, messageId])
+      return rows[0]?.id
+    },
+
+    async facts(on: Queryable, sessionId: string): Promise<QueueFacts> {
+      const text = `
+        select count(*) filter (where state = 'waiting') as waiting, count(*) filter (where state = 'running') as running,
+               min(position) filter (where state = 'waiting') as first_position
+        from prompts where session_id = $1 and state in ('waiting', 'running')`
+      const { rows } = await on.query<QueueFacts>(text, [sessionId])
+      return rows[0] ?? { waiting: 0, running: 0, first_position: null }
+    },
+
+    async insert(on: Queryable, prompt: NewPrompt): Promise<void> {
+      const text = `
+        insert into prompts (id, session_id, position, parts, model, system, mode, message_id, principal)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+      const { id, sessionId, position, parts, model, system, mode, messageId, principal } = prompt
+      await on.query(text, [id, sessionId, position, JSON.stringify(parts), model, system, mode, messageId, principal])
+    },
+
+    /** What the session's owner works on next: the prompt cut off by a crash, else the first that waits. */
+    async next(sessionId: string): Promise<QueuedPrompt | undefined> {
+      const { rows } = await pool.query<QueuedPrompt>({ name: 'next_prompt', text: nextText, values: [sessionId] })
+      return rows[0]
+    },
+
+    /** All prompts of the run, in order; those that asked to join the running turn are its own from now on. */
+    async join({ sessionId, fence }: Hold, runId: string): Promise<QueuedPrompt[]> {
+      const { rows } = await pool.query<QueuedPrompt>({ name: 'join_run', text: joinText, values: [sessionId, fence, runId] })
+      return rows
+    },
+
+    /** Marks a waiting prompt as running under `runId`. */
+    async start(on: Queryable, id: string, runId: string): Promise<void> {
+      const text = `
+        update prompts set state = 'running', run_id = $2, started_at = clock_timestamp()
+        where id = $1 and state = 'waiting'`
+      await on.query(text, [id, runId])
+    },
+
+    /** Counts one more attempt after a crash. */
+    async countResume(id: string): Promise<void> {
+      await pool.query('update prompts set resumes = resumes + 1 where id = $1', [id])
+    },
+
+    /** Ends every running prompt of the session: the one of the run and those that joined it. */
+    async finish(on: Queryable, sessionId: string, state: 'done' | 'error' | 'cancelled'): Promise<void> {
+      const text = `
+        update prompts set state = $2, ended_at = clock_timestamp() where session_id = $1 and state = 'running'`
+      await on.query(text, [sessionId, state])
+    },
+
+    /** Cancels what waits and what runs. */
+    async cancelAll(on: Queryable, sessionId: string): Promise<void> {
+      const text = `
+        update prompts set state = 'cancelled', ended_at = clock_timestamp()
+        where session_id = $1 and state in ('waiting', 'running')`
+      await on.query(text, [sessionId])
+    },
+
+    /** Asks the owner of the running prompt to stop it. False when none runs. */
+    async requestStop(on: Queryable, sessionId: string): Promise<boolean> {
+      const text = `
+        update prompts set stop_requested = true where session_id = $1 and state = 'running' and not stop_requested`
+      const { rowCount } = await on.query(text, [sessionId])
+      return (rowCount ?? 0) > 0
+    },
+
+    /** Those of the held sessions whose running prompt must stop. */
+    async stopRequests(holds: readonly Hold[]): Promise<string[]> {
+      const text = `
+        select distinct session_id as id from prompts
+        where session_id = any ($1) and state = 'running' and stop_requested`
+      const { rows } = await pool.query<{ id: string }>(text, [holds.map(({ sessionId }) => sessionId)])
+      return rows.map(({ id }) => id)
+    },
+
+    /** Withdraws a waiting prompt; the state it was found in, or undefined when there is none. */
+    async withdraw(on: PoolClient, sessionId: string, id: string): Promise<PromptState | undefined> {
+      const find = 'select state from prompts where session_id = $1 and id = $2 for update'
+      const { rows } = await on.query<{ state: PromptState }>(find, [sessionId, id])
+      const state = rows[0]?.state
+      if (state === 'waiting') {
+        await on.query(`update prompts set state = 'cancelled', ended_at = clock_timestamp() where id = $1`, [id])
+      }
+      return state
+    },
+
+    /** A page of the queue in order of execution, from `after` on. */
+    async list(sessionId: string, { after, limit }: { after: number | undefined; limit: number }): Promise<Prompt[]> {
+      const text = `
+        select id, position, state, parts, model, created_at from prompts
+        where session_id = $1 and ($2::bigint is null or position > $2) order by position limit $3`
+      const { rows } = await pool.query<Omit<Prompt, 'created_at'> & { created_at: Date }>(text, [sessionId, after, limit])
+      return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
+    },
+
+    async find(id: string): Promise<{ state: PromptState } | undefined> {
+      const { rows } = await pool.query<{ state: PromptState }>('select state from prompts where id = $1', [id])
+      return rows[0]
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { FastifyInstance } from 'fastify'
+import { endsRun, type SessionEvent } from '../../contract/events.ts'
+import { type OpencodeMessage, type PromptRequest, sessionRoutes } from '../../contract/sessions.ts'
+import { bind } from '../http/bind.ts'
+import { pageOf } from '../http/page.ts'
+import { AppError } from '../platform/errors.ts'
+import type { EventStore } from './event-store.ts'
+import { opencodeMessages } from './opencode-messages.ts'
+import type { SessionRow } from './session-store.ts'
+import { toManagedSession, toSession } from './session-store.ts'
+import type { PromptWrite, Sessions } from './sessions.ts'
+import type { WaitForPrompt } from './wait-for-prompt.ts'
+
+interface Deps {
+  readonly sessions: Sessions
+  readonly events: EventStore
+  /** Turns a prompt's provider and model into the name that the gateway knows. */
+  readonly modelName: (model: PromptRequest['model']) => string
+  readonly waitForPrompt: WaitForPrompt
+  /** The folder of a session's files. */
+  readonly workspaceOf: (sessionId: string) => string
+}
+
+const maxMessageEvents = 10_000
+
+/** The session routes: `/session` and its managed-agents twins. */
+export function serveSessions(app: FastifyInstance, deps: Deps): void {
+  const { sessions, modelName } = deps
+  const managed = (row: SessionRow) => toManagedSession(row, deps.workspaceOf(row.id))
+  const promptOf = ({ parts, model, system, mode, messageID }: PromptRequest): PromptWrite => ({
+    parts,
+    model: modelName(model),
+    system,
+    mode,
+    messageId: messageID,
+  })
+
+  bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency }) =>
+    toSession(await sessions.create(body ?? {}, caller, idempotency)),
+  )
+  bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
+    const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }
+    const { items, next_cursor } = await pageOf(query, page => sessions.list(filter, caller, page), ({ id }) => id)
+    if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
+    return items.map(toSession)
+  })
+  bind(app, sessionRoutes.get, async ({ params }, caller) => toSession(await sessions.open(params.session_id, caller)))
+  bind(app, sessionRoutes.remove, async ({ params }, caller) => {
+    await sessions.open(params.session_id, caller)
+    await sessions.remove(params.session_id, caller)
+    return true
+  })
+  bind(app, sessionRoutes.promptAsync, async ({ params, body }, caller, { idempotency }) => {
+    await sessions.prompt(params.session_id, promptOf(body), { caller, idempotency })
+  })
+  bind(app, sessionRoutes.abort, async ({ params }, caller) => {
+    await sessions.interrupt(params.session_id, caller)
+    return true
+  })
+  bind(app, sessionRoutes.interrupt, ({ params }, caller) => sessions.interrupt(params.session_id, caller))
+
+  bind(app, sessionRoutes.messages, async ({ params, query }, caller) => {
+    const { id } = await sessions.open(params.session_id, caller)
+    const messages = opencodeMessages(id, await deps.events.page(id, 0, maxMessageEvents))
+    return query.limit === undefined ? messages : messages.slice(-query.limit)
+  })
+  bind(app, sessionRoutes.message, async ({ params, body }, caller, { idempotency, signal }) => {
+    const promptId = await sessions.prompt(params.session_id, promptOf(body), { caller, idempotency })
+    await deps.waitForPrompt(params.session_id, promptId, signal)
+    const log = await deps.events.page(params.session_id, 0, maxMessageEvents)
+    return answerTo(promptId, params.session_id, log)
+  })
+  bind(app, sessionRoutes.prompts, async ({ params, query }, caller) => {
+    const load = (page: { after: string | undefined; limit: number }) => sessions.queue(params.session_id, caller, page)
+    const { items, next_cursor } = await pageOf(query, load, ({ position }) => String(position))
+    return { data: items, next_cursor }
+  })
+  bind(app, sessionRoutes.withdraw, ({ params }, caller) =>
+    sessions.withdraw(params.session_id, params.prompt_id, caller),
+  )
+
+  bind(app, sessionRoutes.managedList, async ({ query }, caller) => {
+    const filter = { agentId: query.agent_id, status: query.status, withDeleted: true }
+    const { items, next_cursor } = await pageOf(query, page => sessions.list(filter, caller, page), ({ id }) => id)
+    return { data: items.map(managed), next_cursor }
+  })
+  bind(app, sessionRoutes.managedGet, async ({ params }, caller) => managed(await sessions.find(params.session_id, caller)))
+  bind(app, sessionRoutes.managedRemove, ({ params }, caller) => sessions.remove(params.session_id, caller))
+}
+
+/** The assistant's message for a prompt; a prompt that was cancelled before it ran has none. */
+function answerTo(promptId: string, sessionId: string, log: readonly SessionEvent[]): OpencodeMessage {
+  const answer = opencodeMessages(sessionId, log).find(({ info }) => info['parentID'] === promptId)
+  if (answer) return answer
+  const wasSeen = log.some(event => endsRun(event) && event['prompt_id'] === promptId)
+  throw new AppError('conflict', wasSeen ? 'the prompt ended without an answer' : 'the prompt was cancelled before it ran')
+}

@@ -1,0 +1,173 @@
+import type { AgentStore } from '../agents/store.ts'
+import { AppError } from '../platform/errors.ts'
+import { every } from '../platform/timers.ts'
+import { failed, type RunSession, type Runtime } from '../runtimes/runtime.ts'
+import { FenceLost } from './event-log.ts'
+import type { LeaseStore } from './lease-store.ts'
+import type { HeldSession, Leases } from './leases.ts'
+import type { QueuedPrompt } from './prompt-store.ts'
+import { type RunDeps, runPrompt } from './run.ts'
+import type { SessionRow } from './session-store.ts'
+
+export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
+  readonly agents: Pick<AgentStore, 'version'>
+  readonly runtimes: ReadonlyMap<string, Runtime>
+  readonly leases: Leases
+  readonly leaseStore: LeaseStore
+  /** Gives the lease back unless a prompt waits; true when it was given back. */
+  readonly release: (held: HeldSession) => Promise<boolean>
+  readonly maxSessions: number
+}
+
+const sweepMs = 5_000
+
+/** Runs the sessions of this process: one loop per session, prompts in order, as many sessions at once as allowed. */
+export class Runner {
+  readonly #deps: RunnerDeps
+  readonly #active = new Map<string, Promise<void>>()
+  /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
+  readonly #wokenAgain = new Set<string>()
+  readonly #shutdown = new AbortController()
+  #slotFreed: (() => void)[] = []
+  #stopSweeping: (() => Promise<void>) | undefined
+  #isDraining = false
+
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes up what a dead process left, then looks for sessions without an owner every 5 s. */
+  async start(): Promise<void> {
+    const expired = await this.#deps.leaseStore.expireDeadOwners()
+    if (expired > 0) this.#deps.log.info({ sessions: expired }, 'taking over sessions of a process that is gone')
+    await this.#sweep()
+    this.#stopSweeping = every(sweepMs, () => this.#sweep())
+  }
+
+  /** Number of sessions that run here now. */
+  get activeCount(): number {
+    return this.#active.size
+  }
+
+  /** Resolves once a session could be started without passing the limit. */
+  async untilFree(): Promise<void> {
+    while (this.#active.size >= this.#deps.maxSessions && !this.#isDraining) {
+      await new Promise<void>(resolve => this.#slotFreed.push(resolve))
+    }
+  }
+
+  /** Starts to work on a session, unless this or another process does. */
+  wake(sessionId: string): void {
+    if (this.#isDraining) return
+    if (this.#active.has(sessionId)) {
+      this.#wokenAgain.add(sessionId)
+      return
+    }
+    const loop = this.#drive(sessionId).finally(() => this.#ended(sessionId))
+    this.#active.set(sessionId, loop)
+  }
+
+  /** Hands all sessions over between two steps; what does not get there in `graceMs` is cut off. */
+  async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true
+    await this.#stopSweeping?.()
+    const loops = Promise.allSettled(this.#active.values())
+    const timer = setTimeout(() => this.#shutdown.abort(), graceMs)
+    await loops
+    clearTimeout(timer)
+  }
+
+  #ended(sessionId: string): void {
+    this.#active.delete(sessionId)
+    const [next, ...rest] = this.#slotFreed
+    this.#slotFreed = rest
+    next?.()
+    if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
+  }
+
+  async #sweep(): Promise<void> {
+    const { leaseStore, maxSessions, log } = this.#deps
+    const free = maxSessions - this.#active.size
+    if (free <= 0 || this.#isDraining) return
+    try {
+      for (const id of await leaseStore.unowned(free)) if (!this.#active.has(id)) this.wake(id)
+    } catch (cause) {
+      log.debug({ err: cause }, 'could not look for sessions without an owner; the next sweep will')
+    }
+  }
+
+  async #drive(sessionId: string): Promise<void> {
+    const { leases, leaseStore, log } = this.#deps
+    let held: HeldSession | undefined
+    try {
+      held = await leases.take(sessionId)
+      if (held) await this.#runAll(held)
+    } catch (error) {
+      if (error instanceof FenceLost) log.info({ session_id: sessionId }, 'stopped: the session has another owner or was deleted')
+      else log.error({ err: error, session_id: sessionId }, 'a session could not be run; the sweeper will take it up again')
+    } finally {
+      if (held) {
+        leases.drop(held)
+        // Harmless after a release: the fence still matches and the lease is already free.
+        await leaseStore.handOver(held).catch(cause => log.debug({ err: cause }, 'the lease is left to expire'))
+      }
+    }
+  }
+
+  /** Runs prompt after prompt until none waits, or the process drains. */
+  async #runAll(held: HeldSession): Promise<void> {
+    while (!this.#isDraining) {
+      if (held.lost.aborted) throw new FenceLost(held.sessionId)
+      const prompt = await this.#deps.prompts.next(held.sessionId)
+      if (prompt) await this.#runOne(held, prompt)
+      else if (await this.#deps.release(held)) return
+    }
+  }
+
+  async #runOne(held: HeldSession, prompt: QueuedPrompt): Promise<void> {
+    const { sessions, agents, runtimes } = this.#deps
+    const row = await sessions.find(held.sessionId)
+    if (!row) throw new FenceLost(held.sessionId)
+    const snapshot = row.agent_version === null ? undefined : await agents.version(row.agent_id, row.agent_version)
+    const runtime = runtimes.get(row.runtime) ?? missingRuntime(row.runtime)
+    const deps = { ...this.#deps, isDraining: () => this.#isDraining }
+    const session = toRunSession(row, snapshot?.agent)
+    await runPrompt(deps, { held, row, session, runtime, prompt, shutdown: this.#shutdown.signal })
+  }
+}
+
+const toRunSession = (row: SessionRow, agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined): RunSession => ({
+  id: row.id,
+  owner_id: row.owner_id,
+  agent_id: row.agent_id,
+  system: agent?.system ?? '',
+  tools: agent?.tools ?? {},
+  config: agent?.config ?? {},
+  environment: row.environment,
+  timezone: row.timezone,
+})
+
+/** Stands in for a runtime that was removed after the session was made: its runs fail by name. */
+function missingRuntime(id: string): Runtime {
+  return {
+    id,
+    capabilities: noCapabilities,
+    async *run() {
+      yield [failed('unknown_error', `the runtime ${id} is not available on this server`)]
+    },
+    dispose: async () => {
+      throw new AppError('internal', `the runtime ${id} is not available`)
+    },
+  }
+}
+
+const noCapabilities = {
+  streaming: false,
+  interrupt: false,
+  steer: false,
+  approvals: false,
+  files: false,
+  resume: false,
+  cost: false,
+  model_per_prompt: false,
+}

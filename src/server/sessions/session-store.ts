@@ -1,0 +1,166 @@
+import type { Pool, PoolClient } from 'pg'
+import type { ManagedSession, SandboxStatus, Session, SessionStatus } from '../../contract/sessions.ts'
+import type { Hold, Queryable } from './event-store.ts'
+import { type SessionFacts, statusOf } from './status.ts'
+
+export interface NewSession {
+  readonly id: string
+  readonly owner_id: string
+  readonly title: string
+  readonly agent: string
+  readonly agent_id: string
+  readonly agent_version: number | null
+  readonly harness: string
+  readonly runtime: string
+  readonly environment: Readonly<Record<string, unknown>>
+  readonly timezone: string | null
+}
+
+export interface SessionFilter {
+  /** The only owner to list; undefined lists all. */
+  readonly owner: string | undefined
+  readonly agentId: string | undefined
+  readonly status: SessionStatus | undefined
+  readonly withDeleted: boolean
+  /** The last id of the page before: ids are time-ordered, and lists run from newest to oldest. */
+  readonly cursor: string | undefined
+  readonly limit: number
+}
+
+/** A session with what only the engine sees. */
+export interface SessionRow extends NewSession {
+  readonly runtime_agent_ref_id: string | null
+  readonly provider_session_id: string | null
+  readonly provider_run_id: string | null
+  readonly sandbox_status: SandboxStatus
+  readonly log_bytes: number
+  readonly next_seq: number
+  readonly deleted_at: Date | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly held: boolean
+  readonly unfinished: number
+  readonly last_outcome: SessionFacts['lastOutcome']
+}
+
+const facts = `
+  select s.id, s.owner_id, s.title, s.agent, s.agent_id, s.agent_version, s.harness, s.runtime, s.runtime_agent_ref_id,
+         s.provider_session_id, s.provider_run_id, s.environment, s.timezone, s.sandbox_status, s.log_bytes, s.next_seq,
+         s.deleted_at, s.created_at, s.updated_at, s.last_outcome,
+         coalesce(s.lease_until > clock_timestamp(), false)
+           and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
+         (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished
+  from sessions s`
+
+/** Table `sessions`, without its lease and its log. */
+export type SessionStore = ReturnType<typeof sessionStore>
+
+export function sessionStore(pool: Pool) {
+  return {
+    async insert(on: Queryable, session: NewSession): Promise<void> {
+      const text = `
+        insert into sessions
+          (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+      const { id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone } = session
+      const values = [id, owner_id, title, agent, agent_id, agent_version, harness, runtime]
+      await on.query(text, [...values, JSON.stringify(environment), timezone])
+    },
+
+    /** The session, also when it was deleted; undefined when `owner` has none with that id. */
+    async find(id: string, owner?: string): Promise<SessionRow | undefined> {
+      const { rows } = await pool.query<SessionRow>(
+        `${facts} where s.id = $1 and ($2::text is null or s.owner_id = $2)`,
+        [id, owner],
+      )
+      return rows[0]
+    },
+
+    /** Locks the session for the rest of the transaction; undefined when it is not there or was deleted. */
+    async lock(on: PoolClient, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
+      const text = 'select next_position, deleted_at from sessions where id = $1 for update'
+      const { rows } = await on.query<{ next_position: number; deleted_at: Date | null }>(text, [id])
+      return rows[0]
+    },
+
+    async advancePosition(on: PoolClient, id: string): Promise<void> {
+      await on.query('update sessions set next_position = next_position + 1 where id = $1', [id])
+    },
+
+    async list({ owner, agentId, status, withDeleted, cursor, limit }: SessionFilter): Promise<SessionRow[]> {
+      const text = `
+        with s as (${facts}
+          where ($1::text is null or s.owner_id = $1) and ($2::text is null or s.agent_id = $2)
+            and ($3 or s.deleted_at is null)
+            and ($4::text is null or s.id < $4))
+        select * from s
+        where $5::text is null or $5 = case
+          when held then 'running' when unfinished > 0 then 'pending' when last_outcome = 'failed' then 'error' else 'idle'
+        end
+        order by id desc limit $6`
+      const values = [owner, agentId, withDeleted, cursor, status, limit]
+      const { rows } = await pool.query<SessionRow>(text, values)
+      return rows
+    },
+
+    /** How the run ended. False when a later fence owns the session. */
+    async setOutcome(on: Queryable, { sessionId, fence }: Hold, outcome: SessionFacts['lastOutcome']): Promise<boolean> {
+      const text = `update sessions set last_outcome = $3 where id = $1 and fence = $2 and deleted_at is null`
+      const { rowCount } = await on.query(text, [sessionId, fence, outcome])
+      return rowCount === 1
+    },
+
+    async setSandboxStatus(id: string, status: SandboxStatus): Promise<void> {
+      const text = `update sessions set sandbox_status = $2 where id = $1 and sandbox_status <> 'dead'`
+      await pool.query(text, [id, status])
+    },
+
+    /** Marks the row deleted and fences its owner out. */
+    async markDeleted(on: PoolClient, id: string): Promise<void> {
+      const text = `
+        update sessions
+        set deleted_at = clock_timestamp(), sandbox_status = 'dead', fence = fence + 1, lease_owner = null, lease_until = null
+        where id = $1`
+      await on.query(text, [id])
+    },
+
+    /** Tells the owner of the session, in whatever process, to look at its row. */
+    async notifyOwner(on: PoolClient, id: string): Promise<void> {
+      await on.query(`select pg_notify('session_control', $1)`, [id])
+    },
+
+    /** Those of the given sessions that were deleted, or never existed. */
+    async gone(ids: readonly string[]): Promise<string[]> {
+      const text = `
+        select given.id from unnest($1::text[]) as given (id)
+        left join sessions s on s.id = given.id where s.id is null or s.deleted_at is not null`
+      const { rows } = await pool.query<{ id: string }>(text, [ids])
+      return rows.map(({ id }) => id)
+    },
+  }
+}
+
+/** The public record of a session. */
+export const toSession = (row: SessionRow): Session => ({
+  id: row.id,
+  title: row.title,
+  agent: row.agent,
+  agent_id: row.agent_id,
+  agent_version: row.agent_version,
+  harness: row.harness,
+  runtime: row.runtime,
+  runtime_agent_ref_id: row.runtime_agent_ref_id,
+  provider_session_id: row.provider_session_id,
+  provider_run_id: row.provider_run_id,
+  status: statusOf({ held: row.held, waitingPrompts: row.unfinished, lastOutcome: row.last_outcome }),
+  environment: row.environment as Session['environment'],
+  timezone: row.timezone,
+  time: { created: row.created_at.getTime(), updated: row.updated_at.getTime() },
+})
+
+/** The record with the state of the sandbox. `workspace`: the folder of its files, while there is one. */
+export const toManagedSession = (row: SessionRow, workspace: string | null): ManagedSession => ({
+  ...toSession(row),
+  sandbox_status: row.sandbox_status,
+  workspace: row.sandbox_status === 'dead' ? null : workspace,
+})

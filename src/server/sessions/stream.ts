@@ -1,0 +1,132 @@
+import type { ServerResponse } from 'node:http'
+import type { SessionEvent } from '../../contract/events.ts'
+import { sseFrame } from '../../contract/sse.ts'
+import { pause } from '../platform/timers.ts'
+import type { EventStore } from './event-store.ts'
+import type { LiveEvents, Preview, Subscription } from './live-events.ts'
+
+interface StreamOptions {
+  readonly store: EventStore
+  readonly live: LiveEvents
+  readonly sessionId: string
+  /** The number after which to start; 0 is the beginning. */
+  readonly after: number
+  readonly withPreviews: boolean
+  /** Aborts when the server stops: the stream ends, and its reader resumes elsewhere. */
+  readonly shutdown: AbortSignal
+}
+
+const heartbeatMs = 10_000
+const slowReaderMs = 30_000
+const pageSize = 200
+const retryMs = 500
+
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+  'referrer-policy': 'no-referrer',
+}
+
+/**
+ * Writes the log of a session from a position on, and goes on as it grows. Ends after `session.deleted`, when the reader
+ * goes away or does not read for 30 s. Never more than one frame is buffered beyond the socket's own buffer.
+ */
+export async function writeEventStream(response: ServerResponse, requestId: string, options: StreamOptions): Promise<void> {
+  const { store, live, sessionId, shutdown } = options
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const signal = AbortSignal.any([gone.signal, shutdown])
+  response.writeHead(200, { ...headers, 'request-id': requestId })
+  response.write('retry: 2000\n\n')
+
+  const writer = new FrameWriter(response, signal)
+  const onPreview = options.withPreviews ? (preview: Preview) => writer.offer(previewFrame(preview)) : undefined
+  const subscription = live.subscribe(sessionId, onPreview)
+  const heartbeat = setInterval(() => writer.offer(': keep-alive\n\n'), heartbeatMs)
+  try {
+    await follow({ store, subscription, sessionId, signal, writer, after: options.after })
+  } finally {
+    clearInterval(heartbeat)
+    subscription.close()
+    response.end()
+  }
+}
+
+interface Following {
+  readonly store: EventStore
+  readonly subscription: Subscription
+  readonly sessionId: string
+  readonly signal: AbortSignal
+  readonly writer: FrameWriter
+  after: number
+}
+
+async function follow(state: Following): Promise<void> {
+  while (!state.signal.aborted) {
+    const events = state.subscription.take(state.after) ?? (await nextPage(state))
+    for (const event of events) {
+      if (!(await state.writer.write(eventFrame(event)))) return
+      state.after = event.seq
+      if (event.type === 'session.deleted') return
+    }
+    if (events.length === 0) await state.subscription.wait(state.after, state.signal)
+  }
+}
+
+/** The table's next page; empty after a while when the database is away: the reader stays and tries again. */
+async function nextPage({ store, sessionId, after, signal }: Following): Promise<SessionEvent[]> {
+  try {
+    return await store.page(sessionId, after, pageSize)
+  } catch {
+    await pause(retryMs, signal)
+    return []
+  }
+}
+
+const eventFrame = (event: SessionEvent): string =>
+  sseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) })
+
+const previewFrame = (preview: Preview): string => sseFrame({ event: preview.type, data: JSON.stringify(preview) })
+
+/** Writes frames to one reader and waits for it; a reader that does not drain for 30 s is cut, and resumes later. */
+class FrameWriter {
+  readonly #response: ServerResponse
+  readonly #signal: AbortSignal
+
+  constructor(response: ServerResponse, signal: AbortSignal) {
+    this.#response = response
+    this.#signal = signal
+  }
+
+  /** Writes what may be lost, unless the reader is behind. */
+  offer(text: string): void {
+    if (!this.#response.writableNeedDrain && !this.#signal.aborted) this.#response.write(text)
+  }
+
+  /** False when the reader is gone or was cut. */
+  async write(text: string): Promise<boolean> {
+    if (this.#signal.aborted) return false
+    if (this.#response.write(text)) return true
+    return this.#drained()
+  }
+
+  #drained(): Promise<boolean> {
+    return new Promise(resolve => {
+      const settle = (drained: boolean) => {
+        clearTimeout(timer)
+        this.#response.off('drain', onDrain)
+        this.#signal.removeEventListener('abort', onGone)
+        resolve(drained)
+      }
+      const onDrain = () => settle(true)
+      const onGone = () => settle(false)
+      const timer = setTimeout(() => {
+        this.#response.destroy()
+        settle(false)
+      }, slowReaderMs)
+      this.#response.once('drain', onDrain)
+      this.#signal.addEventListener('abort', onGone, { once: true })
+    })
+  }
+}

@@ -1,0 +1,37 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Pool } from 'pg'
+
+export interface Ticket {
+  readonly ticket: string
+  readonly expires_at: string
+}
+
+const lifetime = `interval '60 seconds'`
+const digest = (ticket: string): Buffer => createHash('sha256').update(ticket).digest()
+
+/** Table `stream_tickets`: one use, one session, 60 s. Only the digest is stored. */
+export type TicketStore = ReturnType<typeof ticketStore>
+
+export function ticketStore(pool: Pool) {
+  return {
+    async issue(sessionId: string, principal: string): Promise<Ticket> {
+      const ticket = randomBytes(24).toString('base64url')
+      await pool.query('delete from stream_tickets where expires_at < clock_timestamp()')
+      const { rows } = await pool.query<{ expires_at: Date }>(
+        `insert into stream_tickets (hash, session_id, principal, expires_at)
+         values ($1, $2, $3, clock_timestamp() + ${lifetime}) returning expires_at`,
+        [digest(ticket), sessionId, principal],
+      )
+      return { ticket, expires_at: (rows[0]?.expires_at ?? new Date()).toISOString() }
+    },
+
+    /** True once for a ticket that was issued for this session and has not expired. */
+    async redeem(ticket: string, sessionId: string): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        'delete from stream_tickets where hash = $1 and session_id = $2 and expires_at > clock_timestamp()',
+        [digest(ticket), sessionId],
+      )
+      return rowCount === 1
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml'
+import { closestTo } from './platform/closest.ts'
+
+/** What a part of a YAML file may hold. `later` are keys that are planned: they are refused, but by that name. */
+export type Shape =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'whole' | 'number'; readonly min: number }
+  | { readonly kind: 'list' | 'by name'; readonly of: Shape }
+  | { readonly kind: 'block'; readonly keys: Readonly<Record<string, Shape>>; readonly later?: readonly string[] }
+
+interface Surroundings {
+  /** Told of each problem with the node that has it. */
+  readonly report: (problem: string, node: Node | null) => void
+  /** The value of an environment variable, for `os.environ/NAME`. */
+  readonly variable: (name: string) => string | undefined
+}
+
+interface Walk extends Surroundings {
+  readonly document: Document
+}
+
+interface At {
+  readonly node: Node | null
+  /** `model_list[0].params`, for messages. */
+  readonly path: string
+}
+
+/** The content of `document` as plain values of that shape. What does not fit is reported and left out. */
+export function readShape(document: Document, shape: Shape, surroundings: Surroundings): unknown {
+  return read({ ...surroundings, document }, shape, { node: document.contents as Node | null, path: '' })
+}
+
+function read(walk: Walk, shape: Shape, at: At): unknown {
+  const node = isAlias(at.node) ? (at.node.resolve(walk.document) ?? null) : at.node
+  switch (shape.kind) {
+    case 'block':
+      return isMap(node) ? readBlock(walk, shape, { ...at, node }) : mismatch(walk, at, 'a block of keys')
+    case 'by name':
+      return isMap(node) ? readNamed(walk, shape.of, { ...at, node }) : mismatch(walk, at, 'a block of names')
+    case 'list':
+      if (!isSeq<Node | null>(node)) return mismatch(walk, at, 'a list')
+      return node.items.map((item, index) => read(walk, shape.of, { node: item, path: `${at.path}[${index}]` }))
+    default:
+      return readScalar(walk, shape, { ...at, node })
+  }
+}
+
+type Block = Extract<Shape, { kind: 'block' }>
+
+function readBlock(walk: Walk, { keys, later = [] }: Block, at: At & { node: YAMLMap }): Record<string, unknown> {
+  const value: Record<string, unknown> = {}
+  for (const { name, key, item } of pairsOf(at.node)) {
+    const path = at.path === '' ? name : `${at.path}.${name}`
+    const shape = Object.hasOwn(keys, name) ? keys[name] : undefined
+    if (shape) value[name] = read(walk, shape, { node: item, path })
+    else if (later.includes(name)) walk.report(`${path} is not supported in this version`, key)
+    else walk.report(`unknown key ${path}${hint(name, Object.keys(keys))}`, key)
+  }
+  return value
+}
+
+const hint = (name: string, known: readonly string[]): string => {
+  const meant = closestTo(name, known)
+  return meant === undefined ? `; known here: ${known.join(', ')}` : `; did you mean ${meant}?`
+}
+
+function readNamed(walk: Walk, shape: Shape, at: At & { node: YAMLMap }): Record<string, unknown> {
+  const entries = pairsOf(at.node).map(({ name, item }) => [
+    name,
+    read(walk, shape, { node: item, path: `${at.path}.${name}` }),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function pairsOf(map: YAMLMap): { name: string; key: Node | null; item: Node | null }[] {
+  return map.items.map(({ key, value }) => ({
+    name: isScalar(key) ? String(key.value) : String(key),
+    key: key as Node | null,
+    item: value as Node | null,
+  }))
+}
+
+type Scalar = Exclude<Shape, { kind: 'block' | 'list' | 'by name' }>
+
+function readScalar(walk: Walk, shape: Scalar, at: At): unknown {
+  const value = isScalar(at.node) ? at.node.value : undefined
+  switch (shape.kind) {
+    case 'text':
+      return typeof value === 'string' ? resolved(walk, value, at) : mismatch(walk, at, 'a text (put it in quotes)')
+    case 'flag':
+      return typeof value === 'boolean' ? value : mismatch(walk, at, 'true or false')
+    case 'number':
+    case 'whole': {
+      const fits =
+        typeof value === 'number' && value >= shape.min && (shape.kind === 'number' || Number.isInteger(value))
+      const kind = shape.kind === 'whole' ? 'whole number' : 'number'
+      return fits && Number.isFinite(value) ? value : mismatch(walk, at, `a ${kind} of ${shape.min} or more`)
+    }
+  }
+}
+
+const reference = /^os\.environ\/(.+)$/
+
+/** The text, or the variable that it refers to. */
+function resolved(walk: Walk, text: string, at: At): string | undefined {
+  const name = reference.exec(text)?.[1]
+  if (name === undefined) return text
+  const value = walk.variable(name)
+  if (value === undefined)
+    walk.report(`${at.path} refers to the environment variable ${name}, which is not set`, at.node)
+  return value
+}
+
+function mismatch(walk: Walk, { node, path }: At, wanted: string): undefined {
+  walk.report(`${path === '' ? 'the file' : path} must be ${wanted}`, node)
+}
