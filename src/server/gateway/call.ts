@@ -50,15 +50,13 @@ export interface Outcome {
   readonly firstContentMs: number | undefined
 }
 
-/** A request body after its checks. */
+/** What the checks of a request body found. The parsed body itself is let go: a stream may run for minutes. */
 export interface Ask {
   readonly model: string
   /** Where the top-level `model` string stands in the body. */
   readonly modelSpan: Span
   readonly stream: boolean
   readonly maxTokens: number
-  /** The whole body. Not to be kept once a lane has what it needs. */
-  readonly parsed: Readonly<Record<string, unknown>>
 }
 
 /** A deployment chosen for a call, with the model's name there. */

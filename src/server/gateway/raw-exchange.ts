@@ -61,13 +61,10 @@ export class RawExchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Controller, status: number, headers: UpstreamHeaders): void {
     if (status < 200 || this.#isOver) return
-    const model = this.#attempt.ask.model
-    if (status >= 300 && status < 400) {
-      return this.#fail(new AppError('upstream_unreachable', `the upstream of model ${model} answered with a redirect`))
-    }
-    const encoding = headers['content-encoding']
-    if (encoding !== undefined && encoding !== 'identity') {
-      return this.#fail(new AppError('upstream_unreachable', `the upstream of model ${model} sent an encoded answer`))
+    const fault = faultOf(status, headers)
+    if (fault !== undefined) {
+      this.#fail(upstreamFault(this.#attempt, fault))
+      return
     }
     const { ownHeaders, call } = this.#attempt
     this.#answer = { status, headers: { 'request-id': call.requestId, ...relayedHeaders(headers), ...ownHeaders } }
@@ -85,7 +82,11 @@ export class RawExchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#isOver) return
-    if (this.#relay) return this.#relay.push(controller, chunk)
+    if (this.#relay) this.#relay.push(controller, chunk)
+    else this.#collect(controller, chunk)
+  }
+
+  #collect(controller: Controller, chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#size += chunk.length
     const isError = this.#answer !== undefined && this.#answer.status >= 400
@@ -93,7 +94,7 @@ export class RawExchange implements Dispatcher.DispatchHandler {
       this.#refuse()
       controller.abort(new Error('the error body is too long'))
     } else if (this.#size > maxAnswerBytes) {
-      this.#fail(new AppError('upstream_unreachable', `the upstream of model ${this.#attempt.ask.model} sent too much`))
+      this.#fail(upstreamFault(this.#attempt, 'sent too long an answer'))
     }
   }
 
@@ -140,10 +141,7 @@ export class RawExchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #onDeadline = (): void => {
-    const { model } = this.#attempt.ask
-    this.#fail(
-      new AppError('upstream_timeout', `the upstream of model ${model} took longer than its time-out in total`),
-    )
+    this.#fail(upstreamFault(this.#attempt, 'took longer than its time-out in total', 'upstream_timeout'))
   }
 
   readonly #onCallerGone = (): void => {
@@ -188,3 +186,18 @@ export class RawExchange implements Dispatcher.DispatchHandler {
 
 const isEventStream = (headers: UpstreamHeaders): boolean =>
   String(headers['content-type']).startsWith('text/event-stream')
+
+/** What makes an answer of no use, whatever its body: the rest of a sentence about the upstream. */
+function faultOf(status: number, headers: UpstreamHeaders): string | undefined {
+  if (status >= 300 && status < 400) return 'answered with a redirect'
+  const encoding = headers['content-encoding']
+  return encoding === undefined || encoding === 'identity'
+    ? undefined
+    : 'sent an answer in an encoding that was not asked for'
+}
+
+const upstreamFault = (
+  { ask }: Attempt,
+  fault: string,
+  code: 'upstream_unreachable' | 'upstream_timeout' = 'upstream_unreachable',
+): AppError => new AppError(code, `the upstream of model ${ask.model.slice(0, 200)} ${fault}`)

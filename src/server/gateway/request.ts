@@ -26,7 +26,6 @@ export function readRequest({ kind, body }: Pick<Call, 'kind' | 'body'>): Ask {
     modelSpan,
     stream: kind === 'messages' && stream === true,
     maxTokens: typeof maxTokens === 'number' ? maxTokens : 0,
-    parsed,
   }
 }
 
@@ -36,7 +35,8 @@ function checkMaxTokens(value: unknown): void {
   if (value < 1) throw invalid('max_tokens must be 1 or more')
 }
 
-function parsedObject(body: Buffer): Record<string, unknown> {
+/** The JSON object in `body`. Throws `invalid_request` for anything else. */
+export function parsedObject(body: Buffer): Record<string, unknown> {
   if (body.length === 0) throw invalid('the body is empty')
   let value: unknown
   try {

@@ -61,24 +61,28 @@ function fullScan(body: Buffer): TopLevel {
   const seen = new Set<string>()
   let model: Span | undefined
   let doubled: string | undefined
-  let depth = 0
-  // A string right inside the top object is a key exactly when a colon follows.
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at]
-    if (byte === 0x7b || byte === 0x5b) depth++
-    else if (byte === 0x7d || byte === 0x5d) depth--
-    else if (byte === quote) {
-      const end = stringEnd(body, at)
-      const key = depth === 1 ? watchedKey(body, { start: at, end }) : undefined
-      if (key !== undefined) {
-        if (seen.has(key)) doubled ??= key
-        seen.add(key)
-        if (key === 'model') model = keyValue(body, end)
-      }
-      at = end - 1
-    }
+  for (const span of ownStrings(body)) {
+    const key = watchedKey(body, span)
+    if (key === undefined) continue
+    if (seen.has(key)) doubled ??= key
+    seen.add(key)
+    if (key === 'model') model = keyValue(body, span.end)
   }
   return { model, doubled }
+}
+
+/** The strings that stand right inside the outermost brackets: keys, and values that are strings. */
+function* ownStrings(body: Buffer): Generator<Span> {
+  let depth = 0
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]
+    if (byte === quote) {
+      const end = stringEnd(body, at)
+      if (depth === 1) yield { start: at, end }
+      at = end - 1
+    } else if (byte === 0x7b || byte === 0x5b) depth++
+    else if (byte === 0x7d || byte === 0x5d) depth--
+  }
 }
 
 /** Which watched key the string at `span` is, escapes resolved; undefined for others and for values. */

@@ -55,10 +55,10 @@ export function createStreamRelay({ sink, requestId, pingAfterMs, onFirstContent
 
   const breakOff = (code: ErrorCode, message: string): void => {
     clearTimeout(silence)
-    if (tap.end !== undefined) return sink.end()
     const frame = errorFrame({ code, message, requestId })
+    if (tap.end !== undefined) sink.end()
     // A frame too long to be held is out in part: an empty line closes it, or the error would become a part of it.
-    sink.end(cutter.isBetweenFrames ? frame : Buffer.concat([Buffer.from('\n\n'), frame]))
+    else sink.end(cutter.isBetweenFrames ? frame : Buffer.concat([Buffer.from('\n\n'), frame]))
   }
 
   return {

@@ -103,9 +103,9 @@ const usualStart = Buffer.from('event: ')
 /** The name of a frame's event: of its `event:` line, else the `type` of its data. */
 function eventName(frame: Buffer): string {
   if (frame.subarray(0, usualStart.length).equals(usualStart)) {
-    return frame.latin1Slice(usualStart.length, frame.indexOf(0x0a)).trimEnd()
+    return frame.toString('latin1', usualStart.length, frame.indexOf(0x0a)).trimEnd()
   }
-  const named = /^event:(.*)$/m.exec(frame.latin1Slice())?.[1]
+  const named = /^event:(.*)$/m.exec(frame.toString('latin1'))?.[1]
   return named?.trim() ?? String(dataOf(frame)?.type)
 }
 

@@ -37,7 +37,7 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     disableRequestLogging: true,
     bodyLimit: defaultBodyLimit,
     exposeHeadRoutes: false,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,

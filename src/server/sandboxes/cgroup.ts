@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pause } from '../platform/timers.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
@@ -32,7 +32,7 @@ export function cgroupPlaces(membership: string, mountinfo: string): CgroupPlace
   })
   const groups = membership.split('\n').map(line => line.split(':'))
   const below = (mount: { root: string; at: string }, group: string) =>
-    join(mount.at, mount.root !== '/' && group.startsWith(mount.root) ? group.slice(mount.root.length) : group)
+    resolve(mount.at, `.${mount.root !== '/' && group.startsWith(mount.root) ? group.slice(mount.root.length) : group}`)
   const folderOf = (controller: string) => {
     const mount = mounts.find(({ type, controllers }) => type === 'cgroup' && controllers.includes(controller))
     const group = groups.find(([, controllers = '']) => controllers.split(',').includes(controller))?.[2]
@@ -60,16 +60,19 @@ export async function makeCgroup(places: CgroupPlaces, limits: SandboxLimits): P
   }
   try {
     for (const folder of folders) await mkdir(folder)
-    for (const [file, value] of settings(places, limits)) await writeFile(file.replace('*', name), String(value))
+    for (const [file, value] of settings(places, limits)) await setValue(file.replace('*', name), value)
   } catch (error) {
     await remove()
     throw error
   }
   // Swap is bounded too where the kernel counts it; where it does not, the file is missing.
   const swap = places.version === 2 ? ['memory.swap.max', 0] : ['memory.memsw.limit_in_bytes', limits.memoryBytes]
-  await writeFile(join(folders[0] ?? '', String(swap[0])), String(swap[1])).catch(() => undefined)
+  await setValue(join(folders[0] ?? '', String(swap[0])), Number(swap[1])).catch(() => undefined)
   return { joinFiles: folders.map(folder => join(folder, 'cgroup.procs')), remove }
 }
+
+/** Fails where the kernel has not made the file: nothing may look like a limit that is none. */
+const setValue = (file: string, value: number) => writeFile(file, String(value), { flag: 'r+' })
 
 const foldersOf = (places: CgroupPlaces): string[] =>
   places.version === 2 ? [places.folder] : [places.memory, places.pids]

@@ -177,7 +177,7 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof AppError) throw error.message.includes(path) ? error : invalid(`${path}: ${error.message}`)
+    if (error instanceof AppError) throw invalid(`${path}: ${error.message}`)
     const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
     throw reason ? invalid(`${path}: ${reason}`) : error
   }

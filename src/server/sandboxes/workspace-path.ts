@@ -12,10 +12,10 @@ export function workspaceNames(path: string, root: string = workspaceRoot): stri
   if (path === '') throw invalid('the path is empty')
   if (path.includes('\0')) throw invalid('the path holds a NUL character')
   if (path.length > longestPath) throw invalid(`the path is longer than ${longestPath} characters`)
-  if (/^~[^/]*(\/|$)/.test(path)) throw invalid(`${path}: "~" is not expanded; use a path below ${root}`)
+  if (/^~[^/]*(\/|$)/.test(path)) throw invalid(`"~" is not expanded; use a path below ${root}`)
   const full = posix.resolve(root, path)
   if (full === root) return []
   // The separator counts: /data2 is not below /data.
-  if (!full.startsWith(`${root}/`)) throw invalid(`${path} is outside of the workspace ${root}`)
+  if (!full.startsWith(`${root}/`)) throw invalid(`the path is outside of the workspace ${root}`)
   return full.slice(root.length + 1).split('/')
 }

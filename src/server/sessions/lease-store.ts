@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { ownerLock } from '../db/notifications.ts'
-import type { Hold } from './event-store.ts'
+import type { Hold, Queryable } from './event-store.ts'
 
 /** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
 export interface TakenLease extends Hold {
@@ -43,9 +43,9 @@ export function leaseStore(pool: Pool) {
     },
 
     /** Gives a lease back, whatever waits. */
-    async handOver({ sessionId, fence }: Hold): Promise<void> {
+    async handOver({ sessionId, fence }: Hold, on: Queryable = pool): Promise<void> {
       const text = 'update sessions set lease_owner = null, lease_until = null where id = $1 and fence = $2'
-      await pool.query(text, [sessionId, fence])
+      await on.query(text, [sessionId, fence])
     },
 
     /** Ends the leases of owners whose process is gone, so that a restart need not wait for them to expire. */

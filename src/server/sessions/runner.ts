@@ -1,6 +1,6 @@
 import type { AgentStore } from '../agents/store.ts'
 import { AppError } from '../platform/errors.ts'
-import { every } from '../platform/timers.ts'
+import { every, pause } from '../platform/timers.ts'
 import { failed, type RunSession, type Runtime } from '../runtimes/runtime.ts'
 import { FenceLost } from './event-log.ts'
 import type { LeaseStore } from './lease-store.ts'
@@ -20,6 +20,7 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
 }
 
 const sweepMs = 5_000
+const settleMs = 2_000
 
 /** Runs the sessions of this process: one loop per session, prompts in order, as many sessions at once as allowed. */
 export class Runner {
@@ -65,6 +66,13 @@ export class Runner {
     }
     const loop = this.#drive(sessionId).finally(() => this.#ended(sessionId))
     this.#active.set(sessionId, loop)
+  }
+
+  /** Resolves when the session does not run here any more, or after 2 s. */
+  async settled(sessionId: string): Promise<void> {
+    const settled = new AbortController()
+    const loop = this.#active.get(sessionId)?.then(() => settled.abort())
+    if (loop) await Promise.race([loop, pause(settleMs, settled.signal)])
   }
 
   /** Hands all sessions over between two steps; what does not get there in `graceMs` is cut off. */

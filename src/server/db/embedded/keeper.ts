@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import type { Client } from 'pg'
 import type { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
@@ -71,6 +72,8 @@ export class Keeper {
     await this.#recovery
     await this.#hold?.client.end()
     await this.#server?.stop()
+    const { socket, dataDir } = this.#place.folders
+    if (!socket.startsWith(dataDir)) rmSync(socket, { recursive: true, force: true })
   }
 
   /** One step towards a running server with our lock; undefined when the next step is to try again. */

@@ -1,0 +1,150 @@
+import type { SessionEvent } from '../contract/events.ts'
+import { dim, type Piece, plain } from './out.ts'
+import { plainLine, plainText } from './plain-text.ts'
+
+/** How a run ended. `approval`: it is not over, a person must decide first. */
+export type Outcome = 'done' | 'stopped' | 'failed' | 'approval'
+
+export interface RunEnd {
+  readonly outcome: Outcome
+  /** For people: `done`, `stopped`, or what failed. */
+  readonly text: string
+}
+
+type AnyEvent = { readonly type: string; readonly [field: string]: unknown }
+
+const maxArgumentLength = 100
+const maxResultLines = 4
+const maxResultWidth = 160
+
+/** An event as lines for people; none for events that only programs care about. */
+export function eventLines(event: SessionEvent): Piece[][] {
+  switch (event.type) {
+    case 'user.message':
+      return [[dim('› '), plain(plainLine(textOf(event), 500))]]
+    case 'user.interrupt':
+      return [[dim('■ stop requested')]]
+    case 'agent.message':
+      return textLines(textOf(event)).map(line => [plain(line)])
+    case 'agent.tool_use':
+    case 'agent.mcp_tool_use':
+      return [toolLine(event)]
+    case 'agent.tool_result':
+    case 'agent.mcp_tool_result':
+      return resultLines(event)
+    case 'session.status_running':
+      return [[dim('· running')]]
+    case 'session.status_idle':
+    case 'session.deleted':
+      return [endLine(event)]
+    case 'session.error':
+      return [errorLine(event)]
+    case 'session.status_rescheduled':
+    case 'session.status_terminated':
+      return [[dim(`· ${event.type.slice('session.status_'.length)}`)]]
+    default:
+      return []
+  }
+}
+
+/** How the run ended of which `event` is the last one. */
+export function runEndOf(event: AnyEvent): RunEnd {
+  if (event.type === 'session.deleted') return { outcome: 'stopped', text: 'the session was deleted' }
+  if (event.type === 'session.error') return { outcome: 'failed', text: `failed: ${errorText(event)}` }
+  const reason = field(event['stop_reason'], 'type')
+  const details = event['stop_details']
+  if (field(details, 'type') === 'interrupted') return { outcome: 'stopped', text: 'stopped on request' }
+  switch (reason) {
+    case 'requires_action':
+      return { outcome: 'approval', text: 'waiting for approval of a tool call' }
+    case 'budget_reached':
+      return { outcome: 'failed', text: 'paused: the budget is used up' }
+    case 'refusal':
+      return { outcome: 'failed', text: 'the model refused' }
+    case 'retries_exhausted':
+      return { outcome: 'failed', text: 'failed: all retries were used up' }
+    default:
+      return { outcome: 'done', text: 'done' }
+  }
+}
+
+/** The text of a message, its blocks joined; other kinds of blocks are named. */
+export function textOf(event: AnyEvent): string {
+  const content = event['content']
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map(block => field(block, 'text') ?? `[${field(block, 'type') ?? 'unknown'}]`)
+    .map(String)
+    .join('\n')
+}
+
+/** The first argument of a tool call, which mostly says it all: the command, the path, the query. */
+export function firstArgument(input: unknown): string {
+  if (typeof input === 'string') return plainLine(input, maxArgumentLength)
+  if (typeof input !== 'object' || input === null) return ''
+  const first: unknown = Object.values(input)[0]
+  if (first === undefined) return ''
+  return plainLine(typeof first === 'string' ? first : JSON.stringify(first), maxArgumentLength)
+}
+
+function toolLine(event: AnyEvent): Piece[] {
+  const server = event['mcp_server_name']
+  const name = `${server === undefined ? '' : `${String(server)}.`}${String(event['name'] ?? 'tool')}`
+  const permission = event['evaluated_permission']
+  const suffix = permission === 'ask' ? ' (needs approval)' : permission === 'deny' ? ' (denied)' : ''
+  return [plain('▸ '), { text: plainLine(name, 100), tone: 'strong' }, plain(`  ${firstArgument(event['input'])}${suffix}`)]
+}
+
+function resultLines(event: AnyEvent): Piece[][] {
+  const isError = event['is_error'] === true
+  const lines = textLines(textOf(event))
+  const shown = lines.slice(0, maxResultLines).map(line => `  ${[...line].slice(0, maxResultWidth).join('')}`)
+  if (lines.length > maxResultLines) shown.push(`  … ${lines.length - maxResultLines} more lines`)
+  if (shown.length === 0) shown.push('  (no output)')
+  return shown.map((text, at) => {
+    if (!isError) return [dim(text)]
+    return [{ text: at === 0 ? '✗ error' : '', tone: 'bad' }, dim(text)]
+  })
+}
+
+function endLine(event: AnyEvent): Piece[] {
+  const { outcome, text } = runEndOf(event)
+  return [outcomePiece(outcome), plain(text)]
+}
+
+/** The mark of an outcome, with its colour. */
+export function outcomePiece(outcome: Outcome): Piece {
+  switch (outcome) {
+    case 'done':
+      return { text: '✓ ', tone: 'good' }
+    case 'stopped':
+      return { text: '■ ', tone: 'warning' }
+    case 'approval':
+      return { text: '? ', tone: 'warning' }
+    case 'failed':
+      return { text: '✗ ', tone: 'bad' }
+  }
+}
+
+function errorLine(event: AnyEvent): Piece[] {
+  const isRetrying = field(field(event['error'], 'retry_status'), 'type') === 'retrying'
+  if (isRetrying) return [{ text: `↻ retrying: ${errorText(event)}`, tone: 'warning' }]
+  return [outcomePiece('failed'), plain(`failed: ${errorText(event)}`)]
+}
+
+function errorText(event: AnyEvent): string {
+  const message = plainLine(String(field(event['error'], 'message') ?? 'unknown cause'), 500)
+  const type = field(event['error'], 'type')
+  return type === undefined ? message : `${message} (${plainLine(String(type), 100)})`
+}
+
+/** Lines of `text` without the blank ones around it. */
+function textLines(text: string): string[] {
+  const trimmed = plainText(text).replace(/^(?:[ \t]*\n)+/, '').trimEnd()
+  return trimmed === '' ? [] : trimmed.split('\n')
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}

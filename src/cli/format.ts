@@ -1,0 +1,32 @@
+/** A time span for people: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d`. */
+export function elapsedText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole} s`
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`
+  const hours = Math.floor(whole / 3600)
+  if (hours < 48) return `${hours} h ${Math.floor((whole % 3600) / 60)} min`
+  return `${Math.floor(hours / 24)} d`
+}
+
+/** How long ago something was, in one unit: `now`, `5 min ago`, `3 h ago`, `12 d ago`. */
+export function agoText(ms: number): string {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return 'now'
+  if (minutes < 60) return `${minutes} min ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`
+}
+
+/** Rows under their headings, each column as wide as its widest cell. The last column is not padded. */
+export function tableLines(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const all = [headings, ...rows]
+  const widths = headings.map((_, column) => Math.max(...all.map(row => [...(row[column] ?? '')].length)))
+  return all.map(row =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - [...cell].length)))
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,77 @@
+import { plainJson, plainText } from './plain-text.ts'
+
+/** Where text goes: a stream of the process, or a list in a test. */
+export interface Sink {
+  write(text: string): unknown
+}
+
+export type Tone = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad'
+
+/** Text of one tone; a line is a list of them. The text may hold anything: it is made harmless when it is printed. */
+export interface Piece {
+  readonly text: string
+  readonly tone: Tone
+}
+
+/** A piece of ordinary text. */
+export const plain = (text: string): Piece => ({ text, tone: 'plain' })
+/** A piece that stands back. */
+export const dim = (text: string): Piece => ({ text, tone: 'dim' })
+
+/** What a command may print. Everything is stripped of terminal escapes on its way. */
+export interface Out {
+  /** True: standard output carries JSON for programs and nothing else. */
+  readonly isJson: boolean
+  /** True when text may appear as it is being written: a person looks at a terminal. */
+  readonly isLive: boolean
+  /** One line for people, on standard output; nothing with `--json`. */
+  line(...pieces: readonly (Piece | string)[]): void
+  /** Text without a line end, on standard output; nothing with `--json`. */
+  text(piece: Piece | string): void
+  /** One line for people, on standard error; nothing with `--json`. */
+  note(...pieces: readonly (Piece | string)[]): void
+  /** One line of JSON on standard output; nothing without `--json`. */
+  data(value: unknown): void
+  /** A failure on standard error: text, or JSON with `--json`. */
+  failure(text: string, details: object): void
+}
+
+interface OutOptions {
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly isJson: boolean
+  readonly isTerminal: boolean
+  readonly hasColours: boolean
+}
+
+const codes: Readonly<Record<Tone, string>> = { plain: '', strong: '1', dim: '2', good: '32', warning: '33', bad: '31' }
+
+export function createOut({ stdout, stderr, isJson, isTerminal, hasColours }: OutOptions): Out {
+  const painted = (piece: Piece | string): string => {
+    const { text, tone } = typeof piece === 'string' ? plain(piece) : piece
+    const safe = plainText(text)
+    return hasColours && codes[tone] !== '' && safe !== '' ? `\u001b[${codes[tone]}m${safe}\u001b[0m` : safe
+  }
+  const print = (sink: Sink, text: string) => {
+    sink.write(text)
+  }
+  return {
+    isJson,
+    isLive: isTerminal && !isJson,
+    line: (...pieces) => {
+      if (!isJson) print(stdout, `${pieces.map(painted).join('')}\n`)
+    },
+    text: piece => {
+      if (!isJson) print(stdout, painted(piece))
+    },
+    note: (...pieces) => {
+      if (!isJson) print(stderr, `${pieces.map(painted).join('')}\n`)
+    },
+    data: value => {
+      if (isJson) print(stdout, `${plainJson(value)}\n`)
+    },
+    failure: (text, details) => {
+      print(stderr, isJson ? `${plainJson({ error: { message: text, ...details } })}\n` : `${painted({ text, tone: 'bad' })}\n`)
+    },
+  }
+}

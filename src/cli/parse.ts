@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from 'commander'
+
+interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+/** A reader of whole numbers in a range; anything else is a usage error. */
+export const wholeNumber =
+  ({ min, max }: Range) =>
+  (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= min && value <= max)) throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    return value
+  }
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+
+/** The longest that a timer can wait: 2^31 - 1 ms, about 24 days. */
+const maxDurationMs = 2_147_483_647
+
+/** Milliseconds of `90s`, `10m`, `1.5h` or `500ms`. */
+export function duration(text: string): number {
+  const [, amount, unit] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? []
+  const ms = amount === undefined ? 0 : Math.round(Number(amount) * unitMs[unit as keyof typeof unitMs])
+  if (ms > 0 && ms <= maxDurationMs) return ms
+  throw new InvalidArgumentError('It must be a time with its unit: 500ms, 90s, 10m or 1.5h, at most 24 days.')
+}
+
+/** The address of a service: http or https. Text is kept as given, without a trailing slash. */
+export function serviceUrl(text: string): string {
+  const url = URL.parse(text)
+  if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return text.replace(/\/+$/, '')
+  throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:4000.')
+}
+
+/** Text that is not blank. */
+export function someText(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must not be blank.')
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { DatabaseError } from 'pg'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { AppError } from '../platform/errors.ts'
+import { asUnavailable, createKysely, createPool, isConnectionLoss, transaction } from './connect.ts'
+
+const { url, pool, db } = await freshDatabase()
+await pool.query('create table note (text text unique)')
+
+const isAway = (error: unknown) =>
+  error instanceof AppError && error.code === 'unavailable' && error.headers['retry-after'] === '1'
+
+/** The connections of `victim`'s pool are ended by the server, as in a restart. */
+const endConnections = (name: string) =>
+  pool.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1', [name])
+
+test('int8 is a number, numeric is text, json is its value with the order of its keys, a time is a Date', async () => {
+  const { rows } = await pool.query(
+    `select count(*) as count, 0.10::numeric as price, '{"b":1,"a":[null]}'::json as value, now() as now`,
+  )
+  const { count, price, value, now } = rows[0]
+  assert.equal(count, 1)
+  assert.equal(price, '0.10')
+  assert.equal(JSON.stringify(value), '{"b":1,"a":[null]}')
+  assert.ok(now instanceof Date)
+})
+
+test('Kysely reads and writes a table of the migrations, arrays and the NUL escape in JSON included', async () => {
+  const parts = [{ type: 'text' as const, text: 'a\u0000b' }]
+  const session = { id: 'ses_1', owner_id: 'o', title: 't', agent: 'a', agent_id: 'a', harness: 'h', runtime: 'r' }
+  await db
+    .insertInto('sessions')
+    .values({ ...session, environment: '{}' })
+    .execute()
+  const prompt = { id: 'msg_1', session_id: 'ses_1', position: 1, model: 'm', mode: 'enqueue' as const, principal: 'p' }
+  await db
+    .insertInto('prompts')
+    .values({ ...prompt, parts: JSON.stringify(parts) })
+    .execute()
+  const row = await db.selectFrom('prompts').select(['parts', 'state', 'position']).executeTakeFirst()
+  assert.deepEqual(row, { parts, state: 'waiting', position: 1 })
+})
+
+test('a transaction is there as a whole, or not at all when its work throws', async () => {
+  const add = (text: string, thrown?: Error) =>
+    transaction(pool, async client => {
+      await client.query('insert into note values ($1)', [text])
+      if (thrown) throw thrown
+      return text
+    })
+  assert.equal(await add('whole'), 'whole')
+  const bug = new Error('bug')
+  await assert.rejects(add('none', bug), bug)
+  const { rows } = await pool.query('select text from note')
+  assert.deepEqual(rows, [{ text: 'whole' }])
+})
+
+test('a transaction that went on after a failed statement does not pass for saved', async () => {
+  const careless = transaction(pool, async client => {
+    await client.query('select 1 / 0').catch(() => undefined)
+  })
+  await assert.rejects(careless, /rolled back/)
+})
+
+test('a pool whose idle connections were ended reports it and works again', async () => {
+  const lost: Error[] = []
+  const other = createPool({ url, applicationName: 'idle-victim', onLost: error => lost.push(error) })
+  after(() => other.end())
+  await other.query('select 1')
+  await endConnections('idle-victim')
+  const { rows } = await again(() => other.query('select 1 as one'))
+  assert.deepEqual(rows, [{ one: 1 }])
+  assert.equal(lost.length, 1)
+})
+
+test('a connection lost inside a transaction is `unavailable`, and says so when the outcome is unknown', async () => {
+  const other = createPool({ url, applicationName: 'busy-victim', onLost: () => undefined })
+  after(() => other.end())
+  const beforeCommit = transaction(other, async () => {
+    await endConnections('busy-victim')
+  })
+  await assert.rejects(beforeCommit, (error: Error) => isAway(error) && /may or may not/.test(error.message))
+  const inQuery = transaction(other, async client => {
+    await Promise.all([client.query('select pg_sleep(30)'), endConnections('busy-victim')])
+  })
+  await assert.rejects(inQuery, (error: Error) => isAway(error) && !/may or may not/.test(error.message))
+  assert.equal(await transaction(other, async () => 'fine'), 'fine')
+})
+
+test('a Kysely transaction that loses its connection rejects and does not end the process', async () => {
+  const other = createPool({ url, applicationName: 'kysely-victim', onLost: () => undefined })
+  after(() => other.end())
+  const work = createKysely(other)
+    .transaction()
+    .execute(async trx => {
+      await endConnections('kysely-victim')
+      return trx.selectFrom('agents').select('id').execute()
+    })
+  await assert.rejects(work, error => isAway(asUnavailable(error)))
+})
+
+test('a statement over its time limit, and a pool without a free connection, are `unavailable`', async () => {
+  const hasty = createPool({ url, max: 1, statementTimeoutMs: 50, connectTimeoutMs: 100, onLost: () => undefined })
+  after(() => hasty.end())
+  await assert.rejects(hasty.query('select pg_sleep(30)'), error => isAway(asUnavailable(error)))
+  const busy = transaction(hasty, () =>
+    assert.rejects(
+      transaction(hasty, async () => undefined),
+      isAway,
+    ),
+  )
+  await busy
+})
+
+test('a database that is away, refuses, hangs up or does not answer is `unavailable`', async () => {
+  const silent = await listen(() => undefined)
+  const rude = await listen(socket => socket.destroy())
+  const closed = await listen(() => undefined)
+  await closed.close()
+  const urls = [
+    'postgres://switchyard@localhost/switchyard?host=/nowhere&port=5432',
+    'postgres://switchyard@no-such-host.invalid/switchyard',
+    ...[silent, rude, closed].map(({ port }) => `postgres://switchyard@127.0.0.1:${port}/switchyard`),
+  ]
+  for (const away of urls) {
+    const other = createPool({ url: away, connectTimeoutMs: 200, onLost: () => undefined })
+    await assert.rejects(
+      transaction(other, async () => undefined),
+      isAway,
+      away,
+    )
+    await assert.rejects(other.query('select 1'), isConnectionLoss)
+    await other.end()
+  }
+  await Promise.all([silent.close(), rude.close()])
+})
+
+const sqlState = (code: string) => Object.assign(new DatabaseError('from the server', 1, 'error'), { code })
+
+test('a full disk, a read-only standby and too many connections are `unavailable`', () => {
+  for (const code of ['53100', '53200', '53300', '25006', '55P03', '57P01', '57P03', '08006', '58030']) {
+    assert.ok(isAway(asUnavailable(sqlState(code))), code)
+  }
+})
+
+test('errors of the statement itself stay what they are', () => {
+  for (const error of [sqlState('23505'), sqlState('42601'), sqlState('40001'), new Error('bug'), undefined]) {
+    assert.equal(asUnavailable(error), error)
+    assert.equal(isConnectionLoss(error), false)
+  }
+})
+
+/** A pool may notice a dead connection one query late. */
+async function again<T>(query: () => Promise<T>): Promise<T> {
+  return query().catch(query)
+}
+
+async function listen(onConnection: (socket: Socket) => void): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets: Socket[] = []
+  const server = createServer(socket => {
+    sockets.push(socket.on('error', () => undefined))
+    onConnection(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { Client } from 'pg'
+import { answerOf, kill, spawnServer, temporaryFolder } from '../../../../test/support/data-folder.ts'
+import { createLog } from '../../platform/log.ts'
+import { startEmbeddedPostgres } from '../embedded-postgres.ts'
+import { packagedBuild } from './binaries.ts'
+import { foldersOf } from './folders.ts'
+
+const log = createLog('silent')
+const isRoot = process.getuid?.() === 0
+const idOf = (flag: '-u' | '-g') => Number(execFileSync('id', [flag, 'nobody']))
+const nobody = { uid: idOf('-u'), gid: idOf('-g') }
+
+async function serves(dataDir: string, native?: string): Promise<void> {
+  const server = await startEmbeddedPostgres({ dataDir, log, ...(native && { native }) })
+  const client = new Client({ connectionString: server.url })
+  await client.connect()
+  assert.equal((await client.query('select 1 as one')).rows[0]?.one, 1)
+  await client.end()
+  await server.stop()
+}
+
+/** An unpacked package whose install script never ran. */
+function packageWithoutLinks(): string {
+  const native = join(temporaryFolder(), 'native')
+  const { folder } = packagedBuild()
+  cpSync(folder, native, { recursive: true, verbatimSymlinks: true })
+  cpSync(join(folder, '..', 'package.json'), join(native, '..', 'package.json'))
+  for (const { target } of JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))) {
+    rmSync(join(native, '..', target))
+  }
+  return native
+}
+
+test('the server starts from a package without library links, below a folder for our user alone', async () => {
+  await serves(temporaryFolder(), packageWithoutLinks())
+})
+
+if (isRoot) {
+  test('as root: the server starts on a data folder below one that only root may enter', async () => {
+    await serves(join(temporaryFolder(), 'data'))
+  })
+
+  test('as root: a database that belongs to root after a restore is used again', async () => {
+    const dataDir = temporaryFolder()
+    await serves(dataDir)
+    execFileSync('chown', ['-R', '0:0', join(dataDir, 'postgres')])
+    await serves(dataDir)
+  })
+
+  test('as root: no other user gets in, not even the one that the server runs as', async () => {
+    const dataDir = temporaryFolder()
+    chmodSync(dataDir, 0o755)
+    const server = await startEmbeddedPostgres({ dataDir, log })
+    after(() => server.stop())
+    const script = `
+      import { Client } from ${JSON.stringify(import.meta.resolve('pg'))}
+      new Client({ connectionString: ${JSON.stringify(server.url)} }).connect()
+        .then(() => process.stdout.write('in'), error => process.stdout.write(String(error.code)))`
+    const knock = (uid: number, gid: number) =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', script], { uid, gid, cwd: '/', encoding: 'utf8' })
+    assert.equal(knock(nobody.uid, nobody.gid), '28000')
+    assert.equal(knock(1, 1), 'EACCES')
+    await server.stop()
+  })
+
+  test('a normal user can run it, and is told when the data folder is not writable', async () => {
+    const home = temporaryFolder()
+    chmodSync(home, 0o755)
+    const own = join(home, 'own')
+    mkdirSync(own)
+    chownSync(own, nobody.uid, nobody.gid)
+    const child = spawnServer(join(own, 'data'), nobody)
+    const { url, error } = await answerOf(child)
+    assert.equal(error, undefined)
+    assert.ok(url)
+    await kill(child)
+    const refused = await answerOf(spawnServer(join(home, 'data'), nobody))
+    assert.match(refused.error ?? '', /cannot be used by user nobody: EACCES.*SWITCHYARD_DATA_DIR/)
+  })
+
+  test('as root: the socket folder in the shared temp folder is not taken from somebody else', async () => {
+    const dataDir = join(temporaryFolder(), 'deep'.repeat(30))
+    mkdirSync(dataDir)
+    const { socket } = foldersOf(dataDir)
+    symlinkSync('/etc', socket)
+    after(() => rmSync(socket))
+    await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /belongs to somebody else/)
+  })
+}

@@ -1,0 +1,105 @@
+import { mkdir } from 'node:fs/promises'
+import { type Composed, compose } from './compose.ts'
+import type { Config } from './config.ts'
+import { asUnavailable, createPool } from './db/connect.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-postgres.ts'
+import { migrate } from './db/migrate.ts'
+import { AppError } from './platform/errors.ts'
+import type { Log } from './platform/log.ts'
+import { pause } from './platform/timers.ts'
+
+interface Options {
+  readonly config: Config
+  readonly log: Log
+}
+
+interface StopOptions {
+  /** How long to go on serving after readiness has turned to 503, so that load balancers notice. */
+  readonly serveOnMs?: number
+}
+
+/** A server that answers. */
+export interface RunningServer {
+  readonly url: string
+  readonly database: 'embedded' | 'external'
+  readonly sandboxDriver: string
+  readonly models: readonly string[]
+  /** Stops cleanly within 30 s: requests finish, sessions are handed over, everything acknowledged is stored. */
+  stop(options?: StopOptions): Promise<void>
+}
+
+const finishMs = 20_000
+
+/** Brings the database up to date and the service up. Rejects with AppError whose message names cause and next step. */
+export async function startServer({ config, log }: Options): Promise<RunningServer> {
+  const embedded = config.databaseUrl === undefined ? await startEmbedded(config, log) : undefined
+  const databaseUrl = config.databaseUrl ?? embedded?.url ?? ''
+  let composed: Composed | undefined
+  try {
+    await migrateDatabase(databaseUrl, log)
+    const server = await compose({ config, log, databaseUrl })
+    composed = server
+    await server.start()
+    const url = await listen(server, config)
+    return { ...describe(server, embedded, url), stop: options => stopAll({ composed: server, embedded }, options) }
+  } catch (error) {
+    await composed?.stop(0).catch(cause => log.debug({ err: cause }, 'stopping a half-started server'))
+    await embedded?.stop()
+    throw error
+  }
+}
+
+async function startEmbedded({ dataDir }: Config, log: Log): Promise<EmbeddedPostgres> {
+  await mkdir(dataDir, { recursive: true }).catch(cause => {
+    throw new AppError('unavailable', `the data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause })
+  })
+  return startEmbeddedPostgres({ dataDir, log })
+}
+
+async function migrateDatabase(url: string, log: Log): Promise<void> {
+  const pool = createPool({ url, max: 1, onLost: error => log.debug({ err: error }, 'the migration connection was lost') })
+  try {
+    const applied = await migrate(pool)
+    if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date')
+  } catch (error) {
+    throw asUnavailable(error)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function listen({ app }: Composed, { host, port }: Config): Promise<string> {
+  try {
+    await app.listen({ host, port })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') {
+      throw new AppError('unavailable', `port ${port} is in use; stop the other program, or set PORT to a free one`, { cause })
+    }
+    if (code === 'EACCES') {
+      throw new AppError('unavailable', `port ${port} needs more rights than this user has; set PORT above 1023`, { cause })
+    }
+    throw new AppError('unavailable', `cannot listen on ${host}:${port}: ${(cause as Error).message}`, { cause })
+  }
+  const address = app.server.address()
+  const actual = typeof address === 'object' && address ? address.port : port
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${actual}`
+}
+
+const describe = (composed: Composed, embedded: EmbeddedPostgres | undefined, url: string) => ({
+  url,
+  database: embedded ? ('embedded' as const) : ('external' as const),
+  sandboxDriver: composed.sandboxDriver,
+  models: composed.models,
+})
+
+async function stopAll(
+  { composed, embedded }: { composed: Composed; embedded: EmbeddedPostgres | undefined },
+  { serveOnMs = 0 }: StopOptions = {},
+): Promise<void> {
+  composed.leave()
+  await pause(serveOnMs)
+  await composed.stop(finishMs)
+  await embedded?.stop()
+}

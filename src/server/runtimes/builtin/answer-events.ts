@@ -1,0 +1,59 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import type { EnabledTool } from '../../tools/toolset.ts'
+import type { Answer, AnswerBlock } from './answer.ts'
+
+/** The events of one model answer, in the order of its blocks. `ids` names the text blocks that were shown as they came. */
+export function answerEvents(
+  { blocks }: Answer,
+  ids: ReadonlyMap<number, string>,
+  tools: ReadonlyMap<string, EnabledTool>,
+): NewEvent[] {
+  return blocks.flatMap((block, index) => {
+    const event = eventOf(block, tools)
+    const id = ids.get(index)
+    return event ? [id === undefined ? event : { ...event, id }] : []
+  })
+}
+
+function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): NewEvent | undefined {
+  switch (block.type) {
+    case 'text':
+      // The API refuses empty text when the conversation is sent back.
+      return block.text === '' ? undefined : { type: 'agent.message', content: [{ type: 'text', text: block.text }] }
+    case 'thinking':
+    case 'redacted_thinking':
+      return { type: 'agent.thinking', content: [block] }
+    case 'tool_use':
+      return {
+        type: 'agent.tool_use',
+        tool_use_id: block.id,
+        name: block.name,
+        input: inputOf(block.json),
+        evaluated_permission: tools.get(block.name)?.policy ?? 'allow',
+      }
+    case 'other':
+      return undefined
+  }
+}
+
+/** The arguments of a tool call; text that is no JSON object stays text, and the call then fails. */
+function inputOf(json: string): unknown {
+  if (json.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : json
+  } catch {
+    return json
+  }
+}
+
+/** The four counters of an answer's usage, as `span.model_request_end` shows them. */
+export function modelUsage({ usage }: Answer): Record<string, number> {
+  const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0)
+  return {
+    input_tokens: count('input_tokens'),
+    output_tokens: count('output_tokens'),
+    cache_creation_input_tokens: count('cache_creation_input_tokens'),
+    cache_read_input_tokens: count('cache_read_input_tokens'),
+  }
+}

@@ -1,0 +1,129 @@
+import type { NewEvent, TextBlock } from '../../../contract/events.ts'
+
+/** A content block as the Messages API takes it. */
+export type Block = Readonly<Record<string, unknown>>
+
+export interface Message {
+  readonly role: 'user' | 'assistant'
+  readonly content: Block[]
+}
+
+/** A tool call that the log holds without a result. */
+export interface OpenToolUse {
+  readonly tool_use_id: string
+  readonly name: string
+  readonly input: unknown
+  readonly permission: string
+}
+
+export interface UsageTotals {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_creation_input_tokens: number
+  readonly cache_read_input_tokens: number
+}
+
+/**
+ * The conversation that a session's log tells. Add every event in order; what it says is the same before and after a
+ * crash, because it depends on nothing but the log. A prompt enters with the first model request that names it.
+ */
+export class Conversation {
+  readonly messages: Message[] = []
+  readonly #prompts = new Map<string, readonly TextBlock[]>()
+  readonly #included = new Set<string>()
+  readonly #open = new Map<string, OpenToolUse>()
+  #openRequest: string | undefined
+  #usage: UsageTotals = noUsage
+
+  add(event: NewEvent): void {
+    switch (event.type) {
+      case 'user.message':
+        this.#prompts.set(String(event['prompt_id']), (event['content'] ?? []) as TextBlock[])
+        break
+      case 'span.model_request_start':
+        this.#openRequest = event.id
+        for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id)
+        break
+      case 'agent.thinking':
+      case 'agent.message':
+        for (const block of (event['content'] ?? []) as Block[]) this.#say('assistant', block)
+        break
+      case 'agent.tool_use':
+        this.#useTool(event)
+        break
+      case 'agent.tool_result':
+        this.#answerTool(event)
+        break
+      case 'span.model_request_end':
+        this.#openRequest = undefined
+        this.#usage = addUsage(this.#usage, event['model_usage'])
+        break
+      default:
+    }
+  }
+
+  /** True when the prompt was part of a model request already. */
+  includes(promptId: string): boolean {
+    return this.#included.has(promptId)
+  }
+
+  /** Tool calls without a result: an owner before us was cut off while they ran. */
+  get openToolUses(): readonly OpenToolUse[] {
+    return [...this.#open.values()]
+  }
+
+  /** The event id of a model request that has no recorded end. */
+  get openRequest(): string | undefined {
+    return this.#openRequest
+  }
+
+  /** Tokens of all model requests of the session. */
+  get usage(): UsageTotals {
+    return this.#usage
+  }
+
+  #include(promptId: string): void {
+    if (this.#included.has(promptId)) return
+    this.#included.add(promptId)
+    for (const { text } of this.#prompts.get(promptId) ?? []) this.#say('user', { type: 'text', text })
+  }
+
+  #useTool(event: NewEvent): void {
+    const id = String(event['tool_use_id'])
+    const name = String(event['name'])
+    const input = event['input'] ?? {}
+    this.#open.set(id, { tool_use_id: id, name, input, permission: String(event['evaluated_permission'] ?? 'allow') })
+    this.#say('assistant', { type: 'tool_use', id, name, input })
+  }
+
+  #answerTool(event: NewEvent): void {
+    const id = String(event['tool_use_id'])
+    if (!this.#open.delete(id)) return
+    const content = event['content'] ?? []
+    this.#say('user', { type: 'tool_result', tool_use_id: id, content, ...(event['is_error'] ? { is_error: true } : {}) })
+  }
+
+  /** Blocks of one side in a row are one message: the API wants the roles to alternate. */
+  #say(role: Message['role'], block: Block): void {
+    const last = this.messages.at(-1)
+    if (last?.role === role) last.content.push(block)
+    else this.messages.push({ role, content: [block] })
+  }
+}
+
+const noUsage: UsageTotals = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+}
+
+function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
+  const counts = (usage ?? {}) as Partial<Record<keyof UsageTotals, number>>
+  return {
+    input_tokens: total.input_tokens + (counts.input_tokens ?? 0),
+    output_tokens: total.output_tokens + (counts.output_tokens ?? 0),
+    cache_creation_input_tokens: total.cache_creation_input_tokens + (counts.cache_creation_input_tokens ?? 0),
+    cache_read_input_tokens: total.cache_read_input_tokens + (counts.cache_read_input_tokens ?? 0),
+  }
+}

@@ -1,0 +1,136 @@
+import { sseReader } from '../../../contract/sse.ts'
+import type { Call, Sink } from '../../gateway/call.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { AppError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { RunPrompt, RunSession } from '../runtime.ts'
+import { type Answer, collectAnswer } from './answer.ts'
+
+interface ModelRequest {
+  readonly session: RunSession
+  readonly prompt: RunPrompt
+  /** A Messages API body. */
+  readonly body: Readonly<Record<string, unknown>>
+  readonly signal: AbortSignal
+  readonly onText: (index: number, text: string) => void
+}
+
+/** Why a model call gave no whole answer. `type` is one of the Managed Agents error types. */
+export interface ModelFailure {
+  readonly type: string
+  readonly message: string
+  /** True when it broke in mid-answer: the gateway can not repeat that, we can, since nothing of it is stored. */
+  readonly isRepeatable: boolean
+}
+
+export type ModelResult = { readonly answer: Answer } | { readonly failure: ModelFailure }
+
+/** Calls a model through our own gateway, in process: same aliases, limits and ledger as for any client. */
+export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRequest): Promise<ModelResult> {
+  const { session, prompt, signal } = request
+  const collected = collectAnswer(request.onText)
+  const sink = answerSink(collected.frame)
+  const call: Call = {
+    kind: 'messages',
+    body: Buffer.from(JSON.stringify({ ...request.body, stream: true })),
+    headers: {},
+    query: '',
+    requestId: newId('req'),
+    caller: { principal: prompt.principal },
+    session: { session_id: session.id, agent_id: session.agent_id, owner_id: session.owner_id, prompt_id: prompt.id },
+    signal,
+  }
+  try {
+    await gateway.call(call, sink)
+  } catch (error) {
+    if (error instanceof AppError) return { failure: { ...failureOf(error), isRepeatable: false } }
+    throw error
+  }
+  if (sink.status() >= 400) return { failure: refusalOf(sink.status(), sink.refusal()) }
+  const answer = collected.result()
+  if (answer.error) return { failure: { type: typeOfError(answer.error.type), message: answer.error.message, isRepeatable: true } }
+  if (sink.broken() !== undefined || !answer.isComplete) {
+    const message = sink.broken() ?? 'the answer of the model broke off'
+    return { failure: { type: 'model_request_failed_error', message, isRepeatable: true } }
+  }
+  return { answer }
+}
+
+const maxRefusalBytes = 64 * 1024
+
+/** A sink that reads the stream frame by frame; an answer that is no stream is kept as the text of a refusal. */
+function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
+  const decoder = new TextDecoder()
+  const read = sseReader()
+  let status = 0
+  let refusal = ''
+  let broken: string | undefined
+
+  const take = (chunk: Buffer): void => {
+    const text = decoder.decode(chunk, { stream: true })
+    if (status >= 400) {
+      if (refusal.length < maxRefusalBytes) refusal += text
+      return
+    }
+    try {
+      if (broken === undefined) for (const frame of read(text)) onFrame(frame)
+    } catch {
+      broken = 'the model sent a stream that can not be read'
+    }
+  }
+  const sink: Sink = {
+    head: code => {
+      status = code
+    },
+    data: chunk => {
+      take(chunk)
+      return true
+    },
+    onDrain: resume => resume(),
+    end: chunk => {
+      if (chunk) take(chunk)
+    },
+  }
+  return { ...sink, status: () => status, refusal: () => refusal, broken: () => broken }
+}
+
+const statusTypes: Readonly<Record<number, string>> = {
+  402: 'billing_error',
+  429: 'model_rate_limited_error',
+  503: 'model_overloaded_error',
+  529: 'model_overloaded_error',
+}
+
+function failureOf({ code, message }: AppError): { type: string; message: string } {
+  const types: Partial<Record<AppError['code'], string>> = {
+    budget_exceeded: 'billing_error',
+    rate_limited: 'model_rate_limited_error',
+    overloaded: 'model_overloaded_error',
+    unavailable: 'model_overloaded_error',
+  }
+  return { type: types[code] ?? 'model_request_failed_error', message }
+}
+
+const typeOfError = (type: string): string =>
+  ({ overloaded_error: 'model_overloaded_error', rate_limit_error: 'model_rate_limited_error', billing_error: 'billing_error' })[
+    type
+  ] ?? 'model_request_failed_error'
+
+/** A refusal of the upstream with its own words, cut to a readable length. */
+function refusalOf(status: number, body: string): ModelFailure {
+  const message = messageOf(body).slice(0, 500)
+  return {
+    type: statusTypes[status] ?? 'model_request_failed_error',
+    message: `the model refused the request (${status})${message === '' ? '' : `: ${message}`}`,
+    isRepeatable: false,
+  }
+}
+
+function messageOf(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? error.message : ''
+  } catch {
+    return ''
+  }
+}

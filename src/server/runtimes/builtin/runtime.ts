@@ -1,0 +1,152 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
+import { defaultToolLimits, type ToolContext } from '../../tools/tool.ts'
+import { type EnabledTool, toolsFor } from '../../tools/toolset.ts'
+import { type Batch, failed, idle, type RunContext, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
+import type { Answer } from './answer.ts'
+import { answerEvents, modelUsage } from './answer-events.ts'
+import { Conversation } from './conversation.ts'
+import { callModel, type ModelFailure } from './model-call.ts'
+import { modelRequestBody } from './request.ts'
+import { isRepeatable, outcomeUnknown, runToolCalls } from './tool-calls.ts'
+
+interface Deps {
+  readonly gateway: Pick<Gateway, 'call'>
+  readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
+  readonly log: Log
+}
+
+/** One run while it goes on. */
+interface Run {
+  readonly deps: Deps
+  readonly session: RunSession
+  readonly prompt: RunPrompt
+  readonly context: RunContext
+  readonly conversation: Conversation
+  readonly tools: ReadonlyMap<string, EnabledTool>
+  /** Opens the sandbox when the first tool needs it. */
+  readonly toolContext: () => Promise<ToolContext>
+}
+
+const defaultMaxTurns = 100
+/** A model call that broke in mid-answer is made again this often. Reliability: Interrupted step. */
+const maxRepeats = 2
+
+/** The agent loop over our own gateway: ask the model, run its tools, until it has no more to do. Id `builtin`. */
+export function builtinRuntime(deps: Deps): Runtime {
+  return {
+    id: 'builtin',
+    capabilities: {
+      streaming: true,
+      interrupt: true,
+      steer: true,
+      approvals: false,
+      files: true,
+      resume: true,
+      cost: true,
+      model_per_prompt: true,
+    },
+    async *run(session, prompt, context) {
+      const conversation = new Conversation()
+      for await (const event of context.history()) conversation.add(event)
+      const toolset = toolsFor(session.tools)
+      for (const warning of toolset.warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
+      const tools = new Map(toolset.tools.map(enabled => [enabled.tool.name, enabled]))
+      const toolContext = async () => ({
+        sandbox: await deps.sandboxes.open(session.id),
+        signal: context.signal,
+        limits: defaultToolLimits,
+        log: deps.log,
+      })
+      const run: Run = { deps, session, prompt, context, conversation, tools, toolContext }
+      // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
+      for await (const batch of steps(run)) {
+        for (const event of batch) conversation.add(event)
+        yield batch
+      }
+    },
+    dispose: sessionId => deps.sandboxes.remove(sessionId),
+  }
+}
+
+async function* steps(run: Run): AsyncGenerator<Batch> {
+  const { context, conversation, session } = run
+  yield* settleCutOff(run)
+  const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
+  for (let turn = 0; turn < maxTurns; turn++) {
+    if (context.signal.aborted || context.isDraining()) return
+    const answer = yield* askModel(run)
+    if (!answer) return
+    const uses = conversation.openToolUses
+    if (uses.length === 0 && answer.stopReason !== 'pause_turn') {
+      yield [{ type: 'session.usage', usage: conversation.usage }, endOf(answer)]
+      return
+    }
+    for await (const result of runToolCalls(uses, run.tools, run.toolContext)) yield [result]
+  }
+  yield [failed('tool_use_limit_reached_error', `the run took ${maxTurns} turns, its limit; send a prompt to go on`)]
+}
+
+/** Gives every tool call that was cut off by a crash its result, and closes a model request without an end. */
+async function* settleCutOff({ conversation, tools, toolContext }: Run): AsyncGenerator<Batch> {
+  const open = conversation.openRequest
+  if (open !== undefined) yield [requestEnd(open, { is_error: true })]
+  const uses = conversation.openToolUses
+  for (const use of uses) if (!isRepeatable(use, tools)) yield [outcomeUnknown(use)]
+  const repeated = uses.filter(use => isRepeatable(use, tools))
+  for await (const result of runToolCalls(repeated, tools, toolContext)) yield [result]
+}
+
+/** One model request, repeated when it broke. The answer is stored as a whole; undefined when the run has ended. */
+async function* askModel(run: Run): AsyncGenerator<Batch, Answer | undefined> {
+  const { context, conversation, session, prompt, tools, deps } = run
+  for (let tries = 0; ; tries++) {
+    const startId = newId('evt')
+    const joined = (await context.prompts()).filter(({ id }) => !conversation.includes(id))
+    const current = joined.at(-1) ?? prompt
+    const prompt_ids = joined.map(({ id }) => id)
+    yield [{ id: startId, type: 'span.model_request_start', model: current.model, prompt_ids }]
+
+    const ids = new Map<number, string>()
+    const onText = (index: number, text: string) => {
+      const id = ids.get(index) ?? newId('evt')
+      ids.set(index, id)
+      context.preview(id, text)
+    }
+    const body = modelRequestBody({ session, prompt: current, messages: conversation.messages, tools })
+    const result = await callModel(deps.gateway, { session, prompt: current, body, signal: context.signal, onText })
+    if (context.signal.aborted) {
+      yield [requestEnd(startId, { is_error: true })]
+      return undefined
+    }
+    if ('answer' in result) {
+      yield [...answerEvents(result.answer, ids, tools), requestEnd(startId, { model_usage: modelUsage(result.answer) })]
+      return result.answer
+    }
+    const isLast = tries >= maxRepeats || !result.failure.isRepeatable
+    yield [requestEnd(startId, { is_error: true })]
+    yield [isLast ? failed(result.failure.type, result.failure.message) : retrying(result.failure)]
+    if (isLast) return undefined
+  }
+}
+
+const requestEnd = (startId: string, fields: { is_error?: true; model_usage?: object }): NewEvent => ({
+  type: 'span.model_request_end',
+  model_request_start_id: startId,
+  is_error: fields.is_error ?? null,
+  model_usage: fields.model_usage ?? null,
+})
+
+const retrying = ({ type, message }: ModelFailure): NewEvent => ({
+  type: 'session.error',
+  error: { type, message, retry_status: { type: 'retrying' } },
+})
+
+function endOf({ stopReason }: Answer): NewEvent {
+  if (stopReason === 'refusal') return idle({ type: 'refusal' })
+  const isCut = stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded'
+  return idle({ type: 'end_turn' }, isCut ? { type: stopReason, message: 'the answer was cut off at its limit' } : null)
+}

@@ -1,0 +1,59 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import type { ToolContext, ToolResult } from '../../tools/tool.ts'
+import type { EnabledTool } from '../../tools/toolset.ts'
+import type { OpenToolUse } from './conversation.ts'
+
+/** Runs tool calls side by side. Yields the result of each as it ends; each call has exactly one. */
+export async function* runToolCalls(
+  uses: readonly OpenToolUse[],
+  tools: ReadonlyMap<string, EnabledTool>,
+  context: () => Promise<ToolContext>,
+): AsyncGenerator<NewEvent> {
+  const running = new Map(uses.map(use => [use.tool_use_id, runOne(use, tools, context)] as const))
+  while (running.size > 0) {
+    const done = await Promise.race(running.values())
+    running.delete(String(done['tool_use_id']))
+    yield done
+  }
+}
+
+/** The result that stands for a call which an owner before us may have made or not. */
+export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): NewEvent =>
+  resultEvent(tool_use_id, failure('interrupted; outcome unknown: the tool may or may not have run'))
+
+/** True when the call may be made again after a crash. */
+export const isRepeatable = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
+  tools.get(name)?.tool.idempotent ?? false
+
+async function runOne(
+  use: OpenToolUse,
+  tools: ReadonlyMap<string, EnabledTool>,
+  context: () => Promise<ToolContext>,
+): Promise<NewEvent> {
+  return resultEvent(use.tool_use_id, await resultOf(use, tools, context))
+}
+
+async function resultOf(
+  { name, input, permission }: OpenToolUse,
+  tools: ReadonlyMap<string, EnabledTool>,
+  context: () => Promise<ToolContext>,
+): Promise<ToolResult> {
+  const enabled = tools.get(name)
+  if (!enabled) return failure(`there is no tool named ${name}; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
+  if (permission === 'deny') return failure(`the policy of this agent does not allow ${name}`)
+  if (permission === 'ask') return failure(`${name} needs the approval of a person, and this server cannot ask for one yet`)
+  if (typeof input !== 'object' || input === null) return failure('the arguments are cut off or not valid JSON')
+  const lent = await context().catch((error: unknown) => error)
+  // Without a sandbox the model is told, and the run goes on.
+  if (lent instanceof Error) return failure(`the sandbox of this session cannot be opened: ${lent.message}`)
+  return enabled.tool.run(input, lent as ToolContext)
+}
+
+const failure = (text: string): ToolResult => ({ content: [{ type: 'text', text }], is_error: true })
+
+const resultEvent = (tool_use_id: string, { content, is_error }: ToolResult): NewEvent => ({
+  type: 'agent.tool_result',
+  tool_use_id,
+  content,
+  is_error,
+})

@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify'
+import { allRoutes, apiVersion } from '../../contract/api.ts'
+import { systemRoutes } from '../../contract/system.ts'
+import type { Config } from '../config.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { bind } from '../http/bind.ts'
+import { openApiDocument } from '../http/openapi.ts'
+import { fastifyPath } from '../http/paths.ts'
+import type { Runtime } from '../runtimes/runtime.ts'
+import type { Readiness } from './readiness.ts'
+
+interface Deps {
+  readonly readiness: Readiness
+  readonly config: Pick<Config, 'deployments'>
+  readonly gateway: Pick<Gateway, 'models'>
+  readonly runtimes: ReadonlyMap<string, Runtime>
+}
+
+/** Health, capabilities and the OpenAPI document. */
+export function serveSystem(app: FastifyInstance, { readiness, config, gateway, runtimes }: Deps): void {
+  const document = JSON.stringify(openApiDocument())
+  const ok = { status: 'ok' as const }
+  bind(app, systemRoutes.health, async () => ok)
+  bind(app, systemRoutes.live, async () => ok)
+  // Two bodies, one a status of its own: bound by hand.
+  app.route({
+    method: 'GET',
+    url: fastifyPath(systemRoutes.ready),
+    config: { route: systemRoutes.ready },
+    async handler(_request, reply) {
+      const reasons = await readiness.reasons()
+      return reasons.length === 0 ? reply.send(ok) : reply.code(503).send({ status: 'unavailable', reasons })
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: fastifyPath(systemRoutes.openapi),
+    config: { route: systemRoutes.openapi },
+    handler: async (_request, reply) => reply.type('application/json; charset=utf-8').send(document),
+  })
+  bind(app, systemRoutes.capabilities, async () => ({
+    version: apiVersion,
+    providers: [...new Set(config.deployments.map(({ provider }) => provider))],
+    models: gateway.models().map(({ id }) => id),
+    runtimes: [...runtimes.values()].map(({ id, capabilities }) => ({ id, capabilities: { ...capabilities } })),
+    mcp_servers: [],
+    endpoints: allRoutes.map(({ id, method, path }) => ({ id, method, path })),
+  }))
+}

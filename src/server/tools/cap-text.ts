@@ -1,0 +1,15 @@
+/** The text itself, or its first and last part with a line between them that says how much was cut out. */
+export function capText(text: string, limitChars: number): string {
+  if (text.length <= limitChars) return text
+  const half = Math.floor(limitChars / 2)
+  const head = text.slice(0, isPairSplitAt(text, half) ? half - 1 : half)
+  const from = text.length - half
+  const tail = text.slice(isPairSplitAt(text, from) ? from + 1 : from)
+  return `${head}\n[... ${text.length - head.length - tail.length} characters cut out ...]\n${tail}`
+}
+
+/** True when a cut before `index` would leave half a character on each side. */
+function isPairSplitAt(text: string, index: number): boolean {
+  const before = text.charCodeAt(index - 1)
+  return before >= 0xd800 && before <= 0xdbff
+}

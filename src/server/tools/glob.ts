@@ -1,0 +1,41 @@
+import { posix } from 'node:path'
+import { Type } from 'typebox'
+import type { workspaceRoot } from '../sandboxes/sandbox.ts'
+import { outputsFolder } from './bash.ts'
+import { globMatcher } from './glob-pattern.ts'
+import { defineTool, done } from './tool.ts'
+
+const root: typeof workspaceRoot = '/workspace'
+const mostPaths = 1000
+
+/** Folders that nobody looks for unless they are named. */
+const quietFolders = ['.git', 'node_modules', outputsFolder]
+
+/** Finds files by name. */
+export const globTool = defineTool({
+  name: 'glob',
+  description:
+    'Find files of the workspace whose path fits a pattern such as **/*.ts or src/{a,b}/*.md. Paths are relative to ' +
+    '/workspace and sorted. The folders .git and node_modules are left out unless the pattern or path names them.',
+  input: Type.Object({
+    pattern: Type.String({ minLength: 1, maxLength: 1000, description: 'Relative to path' }),
+    path: Type.Optional(Type.String({ description: 'The folder to look in; /workspace when absent' })),
+  }),
+  idempotent: true,
+  async run({ pattern, path = root }, { sandbox }) {
+    const isBelowRoot = pattern.startsWith(`${root}/`)
+    const folder = isBelowRoot ? root : path
+    const fits = globMatcher(isBelowRoot ? pattern.slice(root.length + 1) : pattern.replace(/^(\.\/)+/, ''))
+    const named = new Set(`${pattern}/${path}`.split('/'))
+    const skip = new Set(quietFolders.filter(name => !named.has(name)))
+    const { paths, complete } = await sandbox.files.list(folder, skip)
+    const found = paths.filter(fits)
+    const prefix = posix.relative(root, posix.resolve(root, folder))
+    const shown = found.slice(0, mostPaths).map(name => posix.join(prefix, name))
+    const notes = [
+      found.length > mostPaths ? `[${found.length - mostPaths} more paths not shown]` : '',
+      complete ? '' : '[not all folders were looked at: too many files]',
+    ]
+    return done([...(shown.length > 0 ? shown : ['No files found']), ...notes.filter(note => note !== '')].join('\n'))
+  },
+})

@@ -1,0 +1,45 @@
+import { Type } from 'typebox'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { outputsFolder } from './bash.ts'
+import { defineTool, done, failed } from './tool.ts'
+
+const timeoutMs = 30_000
+
+/** Searches in files. The pattern is only ever run by a program inside the sandbox, never by the server. */
+export const grepTool = defineTool({
+  name: 'grep',
+  description: 'Search the files of the workspace for a regular expression. Lines are given as path:number:text.',
+  input: Type.Object({
+    pattern: Type.String({ minLength: 1, maxLength: 10_000, description: 'A regular expression' }),
+    path: Type.Optional(
+      Type.String({ minLength: 1, description: 'The file or folder to search; /workspace when absent' }),
+    ),
+  }),
+  idempotent: true,
+  async run({ pattern, path = '.' }, { sandbox, signal }) {
+    const { outcome, exitCode, output } = await sandbox.exec({
+      command: search(pattern, path, sandbox.driver),
+      timeoutMs,
+      signal,
+    })
+    if (outcome === 'cancelled') return failed('cancelled')
+    const lines = output.replaceAll(/^(\.|\/workspace)\//gm, '')
+    if (outcome !== 'exited')
+      return failed(`${lines}\n[stopped: the search was too large; give a path or a narrower pattern]`)
+    // Both programs: 0 is found, 1 is not found, 2 is trouble, also beside lines that were found.
+    if (exitCode === 1 && output === '') return done('No matches found')
+    return exitCode === 0 ? done(lines) : failed(lines || `[exit code ${exitCode}]`)
+  },
+})
+
+function search(pattern: string, path: string, driver: Sandbox['driver']): string {
+  const what = `-e ${quoted(pattern)} -- ${quoted(path)}`
+  const grep = `grep -rnHIE --exclude-dir=.git --exclude-dir=node_modules --exclude-dir=${outputsFolder} ${what}`
+  // The virtual shell's rg knows few options.
+  if (driver === 'virtual') return grep
+  const layout = '--no-heading --with-filename --line-number --color never --sort path --max-columns 500'
+  const rg = `rg ${layout} --hidden --glob '!.git' --glob '!${outputsFolder}' ${what}`
+  return `if command -v rg >/dev/null 2>&1; then ${rg}; else ${grep}; fi`
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

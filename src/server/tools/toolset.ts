@@ -1,0 +1,124 @@
+import { bashTool } from './bash.ts'
+import { editTool } from './edit.ts'
+import { globTool } from './glob.ts'
+import { grepTool } from './grep.ts'
+import { readTool } from './read.ts'
+import type { Tool } from './tool.ts'
+import { writeTool } from './write.ts'
+
+/** The tools that every agent has unless its `tools` say otherwise. */
+export const builtinTools: readonly Tool[] = [bashTool, readTool, writeTool, editTool, globTool, grepTool]
+
+/** What the server does when the model calls a tool. */
+export type ToolPolicy = 'allow' | 'ask' | 'deny'
+
+export interface EnabledTool {
+  readonly tool: Tool
+  readonly policy: ToolPolicy
+}
+
+export interface Toolset {
+  readonly tools: readonly EnabledTool[]
+  /** What of `tools` was not understood, for the operator. */
+  readonly warnings: readonly string[]
+}
+
+const policies: Readonly<Record<string, ToolPolicy>> = {
+  allow: 'allow',
+  always_allow: 'allow',
+  auto: 'allow',
+  ask: 'ask',
+  always_ask: 'ask',
+  deny: 'deny',
+  always_deny: 'deny',
+}
+
+/** Entries that other parts of the server read. */
+const othersTypes = new Set(['mcp_toolset', 'custom'])
+const toolsetType = /^agent_toolset_\d{8}$/
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * The built-in tools that an agent's `tools` value enables, in our order. Nothing, an empty list and an object without
+ * meaning enable all; a list with entries enables only what they name, so that a misspelt entry never gives more.
+ * Of several entries for one tool the last counts. Source: Dialects, section 1.3.
+ */
+export function toolsFor(agentTools: unknown): Toolset {
+  const warnings: string[] = []
+  const entries = entriesOf(agentTools)
+  const chosen = new Map<string, ToolPolicy>(
+    entries.length === 0 ? builtinTools.map(({ name }) => [name, 'allow']) : [],
+  )
+  for (const entry of entries) applyEntry(entry, chosen, warnings)
+  if (entries.length === 0 && isFields(agentTools)) applyNames(agentTools, chosen, warnings)
+  const tools = builtinTools.flatMap(tool => {
+    const policy = chosen.get(tool.name)
+    return policy ? [{ tool, policy }] : []
+  })
+  return { tools, warnings }
+}
+
+/** An object that is no list counts as one entry when its `type` says what it is. */
+function entriesOf(agentTools: unknown): readonly unknown[] {
+  if (Array.isArray(agentTools)) return agentTools
+  return isFields(agentTools) && typeof agentTools['type'] === 'string' ? [agentTools] : []
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isBuiltin = (name: string): boolean => builtinTools.some(tool => tool.name === name)
+
+function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
+  const type = isFields(entry) ? entry['type'] : undefined
+  if (!isFields(entry) || typeof type !== 'string') {
+    warnings.push('tools: an entry without a type is skipped')
+  } else if (toolsetType.test(type)) {
+    applyToolset(entry, chosen, warnings)
+  } else if (isBuiltin(type)) {
+    choose(type, [entry], chosen, warnings)
+  } else if (!othersTypes.has(type)) {
+    warnings.push(`tools: entry of unknown type ${JSON.stringify(type.slice(0, 100))} is skipped`)
+  }
+}
+
+/** `{"bash": false}` and `{"bash": {config}}`: the other tools stay as they are. */
+function applyNames(names: Fields, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
+  for (const { name } of builtinTools) {
+    const config = names[name]
+    if (config !== undefined) choose(name, [isFields(config) ? config : { enabled: config }], chosen, warnings)
+  }
+}
+
+function applyToolset(entry: Fields, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
+  const common = isFields(entry['default_config']) ? entry['default_config'] : {}
+  for (const { name } of builtinTools) choose(name, [common], chosen, warnings)
+  const configs = Array.isArray(entry['configs']) ? entry['configs'] : []
+  for (const config of configs) {
+    const name = isFields(config) && typeof config['name'] === 'string' ? config['name'] : ''
+    if (isBuiltin(name)) choose(name, [config, common], chosen, warnings)
+    else warnings.push(`tools: there is no built-in tool ${JSON.stringify(name.slice(0, 100))}`)
+  }
+}
+
+/** Takes each setting from the first of `configs` that has it. */
+function choose(name: string, configs: readonly Fields[], chosen: Map<string, ToolPolicy>, warnings: string[]): void {
+  const setting = (field: string) =>
+    configs.find(config => config[field] !== undefined && config[field] !== null)?.[field]
+  if (setting('enabled') === false) {
+    chosen.delete(name)
+    return
+  }
+  chosen.set(name, policyOf(name, setting('permission_policy'), warnings))
+}
+
+/** A policy that is not understood asks: the writer of it wanted some bound. */
+function policyOf(name: string, setting: unknown, warnings: string[]): ToolPolicy {
+  if (setting === undefined) return 'allow'
+  const type = isFields(setting) ? setting['type'] : setting
+  const policy = typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
+  if (policy) return policy
+  warnings.push(`tools: the permission policy of ${name} is not known; it asks`)
+  return 'ask'
+}

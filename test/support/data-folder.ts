@@ -1,0 +1,40 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after } from 'node:test'
+
+const program = join(import.meta.dirname, 'embedded-server.ts')
+
+/** A new folder in the temp folder, for our user alone; removed after the last test of the file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-'))
+  // A server that was killed may take a moment to end, and writes till then.
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+  return folder
+}
+
+/** A process that runs the embedded database of `dataDir`, without waiting until it serves. */
+export function spawnServer(dataDir: string, as: Pick<SpawnOptions, 'uid' | 'gid'> = {}): ChildProcess {
+  const child = spawn(process.execPath, [program, dataDir], { ...as, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })
+  after(() => child.kill('SIGKILL'))
+  return child
+}
+
+/** What the process says when it serves, or why it does not. */
+export async function answerOf({ stdout }: ChildProcess): Promise<{ url?: string; error?: string }> {
+  if (!stdout) throw new Error('the process has no output')
+  const [line] = (await once(createInterface(stdout), 'line')) as [string]
+  return JSON.parse(line) as { url?: string; error?: string }
+}
+
+/** Ends a process without a chance to clean up, and waits until it is gone. */
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}

@@ -1,0 +1,109 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  fullUsage,
+  messageFrames,
+  type SpokenBlock,
+  type SpokenMessage,
+} from '../../src/server/gateway/message-frames.ts'
+
+/** One scripted answer. Without any field it is the text "ok". */
+export interface Answer {
+  readonly text?: string
+  /** Thinking with a made-up signature, before the text. */
+  readonly thinking?: string
+  readonly tool_calls?: readonly { readonly name: string; readonly input: unknown; readonly id?: string }[]
+  readonly stopReason?: string
+  readonly usage?: Readonly<Record<string, unknown>>
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as it is, instead of a message. */
+  readonly body?: string | Buffer
+  /** Wait before the head. */
+  readonly delayMs?: number
+  /** Wait between the frames of a stream. */
+  readonly chunkDelayMs?: number
+  /** Waits at the gate before the frame of that number, counted from 0, until it is released. */
+  readonly holdAtFrame?: number
+  /** Ends the answer cleanly after so many bytes of its body. */
+  readonly cutAfterBytes?: number
+  /** Destroys the connection after so many bytes of its body; 0 comes before the head. */
+  readonly resetAfterBytes?: number
+}
+
+interface Play {
+  readonly answer: Answer
+  readonly request: Readonly<Record<string, unknown>>
+  readonly response: ServerResponse
+  /** Unique for each answer of a server. */
+  readonly index: number
+  /** Closes the gate and waits for its release. */
+  readonly hold: () => Promise<void>
+}
+
+/** Sends `answer`. The output tokens that a whole one states, 0 for any other. */
+export async function play({ answer, request, response, index, hold }: Play): Promise<number> {
+  if (answer.delayMs !== undefined) await sleep(answer.delayMs)
+  if (answer.resetAfterBytes === 0) {
+    response.destroy()
+    return 0
+  }
+  const message = messageOf(answer, request, index)
+  const isStream = request['stream'] === true && answer.body === undefined && (answer.status ?? 200) < 300
+  const frames =
+    answer.body !== undefined ? [answer.body] : isStream ? [...messageFrames(message)] : [JSON.stringify(message)]
+  const body = frames.map(frame => Buffer.from(frame))
+  response.writeHead(answer.status ?? 200, {
+    'content-type': isStream ? 'text/event-stream; charset=utf-8' : 'application/json',
+    'request-id': `req_upstream_${index}`,
+    ...answer.headers,
+  })
+  const isWhole = await send(response, body, { ...answer, hold })
+  return isWhole && answer.body === undefined ? message.usage.output_tokens : 0
+}
+
+type Pace = Pick<Answer, 'chunkDelayMs' | 'holdAtFrame' | 'cutAfterBytes' | 'resetAfterBytes'> & Pick<Play, 'hold'>
+
+async function send(response: ServerResponse, frames: readonly Buffer[], pace: Pace): Promise<boolean> {
+  const limit = pace.resetAfterBytes ?? pace.cutAfterBytes ?? Number.POSITIVE_INFINITY
+  let sent = 0
+  for (const [number, frame] of frames.entries()) {
+    if (pace.holdAtFrame === number) await pace.hold()
+    if (response.destroyed) return false
+    const part = frame.subarray(0, Math.max(0, limit - sent))
+    if (part.length > 0) await new Promise(done => response.write(part, done))
+    sent += part.length
+    if (sent >= limit) break
+    if (pace.chunkDelayMs !== undefined) await sleep(pace.chunkDelayMs)
+  }
+  if (sent >= limit && pace.resetAfterBytes !== undefined) response.destroy()
+  else response.end()
+  return sent < limit
+}
+
+function messageOf(answer: Answer, request: Readonly<Record<string, unknown>>, index: number): SpokenMessage {
+  const calls = answer.tool_calls ?? []
+  const text = answer.text ?? (calls.length > 0 || answer.thinking !== undefined ? undefined : 'ok')
+  const content: SpokenBlock[] = [
+    ...(answer.thinking === undefined
+      ? []
+      : [{ type: 'thinking' as const, thinking: answer.thinking, signature: `sig_${index}` }]),
+    ...(text === undefined ? [] : [{ type: 'text' as const, text }]),
+    ...calls.map(({ id, name, input }, at) => ({
+      type: 'tool_use' as const,
+      id: id ?? `toolu_${index}_${at}`,
+      name,
+      input,
+    })),
+  ]
+  return {
+    id: `msg_upstream_${index}`,
+    type: 'message',
+    role: 'assistant',
+    model: String(request['model']),
+    content,
+    stop_reason: answer.stopReason ?? (calls.length > 0 ? 'tool_use' : 'end_turn'),
+    stop_sequence: null,
+    usage: { ...fullUsage(25, 10), ...answer.usage },
+  }
+}

@@ -1,0 +1,166 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { type Answer, play } from './scripted-answer.ts'
+
+/** One request as it came in. */
+export interface Recorded {
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly rawBody: Buffer
+  readonly body: Readonly<Record<string, unknown>>
+  /** Resolves when the answer is out, or its connection is gone. */
+  readonly closed: Promise<void>
+}
+
+/** Answers in order, the last one for ever; or a function of the request and of its number, counted from 0. */
+export type Script = readonly Answer[] | ((request: Recorded, index: number) => Answer | Promise<Answer>)
+
+interface Options {
+  /** `markerScript` by default. */
+  readonly script?: Script
+  /** What /v1/messages/count_tokens answers, 42 by default; `absent` is a server without that route. */
+  readonly countTokens?: number | 'absent'
+  /** A free one by default. */
+  readonly port?: number
+}
+
+export type ScriptedUpstream = Awaited<ReturnType<typeof startScriptedUpstream>>
+
+/** Starts a local server in Anthropic's format that says what its script tells it to. Works below any path prefix. */
+export async function startScriptedUpstream({ script = markerScript, countTokens = 42, port = 0 }: Options = {}) {
+  const requests: Recorded[] = []
+  const countRequests: Recorded[] = []
+  const sockets = new Set<Socket>()
+  const gate = createGate()
+  const arrivals = createArrivals(requests)
+  let open = 0
+  let outputTokens = 0
+
+  const onMessages = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    open++
+    response.once('close', () => open--)
+    const recorded = await record(request, response)
+    const index = requests.push(recorded) - 1
+    const answer =
+      typeof script === 'function' ? await script(recorded, index) : (script[Math.min(index, script.length - 1)] ?? {})
+    arrivals.check()
+    await gate.pass()
+    outputTokens += await play({ answer, request: recorded.body, response, index, hold: gate.holdHere })
+  }
+
+  const onCount = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    countRequests.push(await record(request, response))
+    if (countTokens === 'absent') sendJson(response, { status: 404, body: notFound })
+    else sendJson(response, { status: 200, body: { input_tokens: countTokens } })
+  }
+
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '').split('?')[0] ?? ''
+    // A connection that breaks is a case under test, not a fault of this server.
+    response.on('error', () => undefined)
+    const quietly = (work: Promise<void>) => void work.catch(() => response.destroy())
+    if (path.endsWith('/v1/messages')) quietly(onMessages(request, response))
+    else if (path.endsWith('/v1/messages/count_tokens')) quietly(onCount(request, response))
+    else if (path.endsWith('/v1/models')) sendJson(response, { status: 200, body: { data: [], has_more: false } })
+    else sendJson(response, { status: 404, body: notFound })
+  })
+  server.on('connection', socket => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+  const address = server.address() as AddressInfo
+
+  return {
+    /** `http://127.0.0.1:port`. */
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    /** Requests of /v1/messages, oldest first. */
+    requests: requests as readonly Recorded[],
+    countRequests: countRequests as readonly Recorded[],
+    /** Sum of the output tokens that whole answers stated. */
+    get outputTokens() {
+      return outputTokens
+    },
+    /** Requests at work. */
+    get open() {
+      return open
+    },
+    /** From now on every answer waits before its head. */
+    hold: gate.close,
+    /** Opens the gate, for answers that wait and for later ones. */
+    release: gate.open,
+    /** Resolves once `count` requests of /v1/messages have come in. */
+    received: arrivals.until,
+    async stop(): Promise<void> {
+      gate.open()
+      for (const socket of sockets) socket.destroy()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+/**
+ * Finds its answers in the prompt: `[[{"text":"hi"}]]`, or `[[[{"tool_calls":[...]}, {"text":"done"}]]]` for a turn with
+ * tools, one answer a model call. Without a marker the answer is "ok".
+ */
+export function markerScript({ body }: Recorded): Answer {
+  const messages = body['messages'] as readonly { readonly role: string; readonly content: unknown }[]
+  const promptAt = messages.findLastIndex(
+    ({ role, content }) => role === 'user' && JSON.stringify(content).includes('[['),
+  )
+  if (promptAt < 0) return {}
+  const { content } = messages[promptAt] ?? {}
+  const text =
+    typeof content === 'string' ? content : (content as { text?: string }[]).map(block => block.text ?? '').join('')
+  const answers = [JSON.parse(/\[\[(.*)\]\]/s.exec(text)?.[1] ?? '{}')].flat() as Answer[]
+  const calls = messages.slice(promptAt).filter(({ role }) => role === 'assistant').length
+  return answers[Math.min(calls, answers.length - 1)] ?? {}
+}
+
+async function record(request: IncomingMessage, response: ServerResponse): Promise<Recorded> {
+  const closed = new Promise<void>(resolve => response.once('close', () => resolve()))
+  const rawBody = await buffer(request)
+  return { url: request.url ?? '', headers: request.headers, rawBody, body: JSON.parse(rawBody.toString()), closed }
+}
+
+function createGate() {
+  let waiting: PromiseWithResolvers<void> | undefined
+  const close = () => {
+    waiting ??= Promise.withResolvers<void>()
+  }
+  return {
+    close,
+    open() {
+      waiting?.resolve()
+      waiting = undefined
+    },
+    pass: async () => waiting?.promise,
+    holdHere: async () => {
+      close()
+      await waiting?.promise
+    },
+  }
+}
+
+function createArrivals(requests: readonly unknown[]) {
+  let waiting: { readonly count: number; readonly resolve: () => void }[] = []
+  return {
+    check() {
+      for (const { count, resolve } of waiting) if (requests.length >= count) resolve()
+      waiting = waiting.filter(({ count }) => requests.length < count)
+    },
+    until: (count: number) =>
+      new Promise<void>(resolve => {
+        if (requests.length >= count) resolve()
+        else waiting.push({ count, resolve })
+      }),
+  }
+}
+
+const notFound = { type: 'error', error: { type: 'not_found_error', message: 'Not found' } }
+
+function sendJson(response: ServerResponse, { status, body }: { status: number; body: unknown }): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
