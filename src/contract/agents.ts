@@ -32,7 +32,9 @@ export const AgentWrite = Type.Object({
   runtime: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
   model: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
   system: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
-  prompt: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength, description: 'Used when `system` is absent' }))),
+  prompt: Type.Optional(
+    Nullable(Type.String({ maxLength: maxPromptLength, description: 'Used when `system` is absent' })),
+  ),
   description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
   config: Type.Optional(Nullable(JsonObject)),
   tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),

@@ -20,6 +20,6 @@ export const api = {
 } as const
 
 /** All routes in one list, each with the name of its group. */
-export const allRoutes: readonly (Route & { readonly group: string })[] = Object.entries(api).flatMap(([group, routes]) =>
-  Object.values<Route>(routes).map(spec => ({ ...spec, group })),
+export const allRoutes: readonly (Route & { readonly group: string })[] = Object.entries(api).flatMap(
+  ([group, routes]) => Object.values<Route>(routes).map(spec => ({ ...spec, group })),
 )

@@ -40,9 +40,12 @@ const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
 const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])
 
 /** Content of a message that a client sends. */
-const TextContent = Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }), {
-  minItems: 1,
-})
+const TextContent = Type.Array(
+  Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }),
+  {
+    minItems: 1,
+  },
+)
 
 const SentEvent = Type.Union([
   Type.Object({ type: Type.Literal('user.message'), content: TextContent }),

@@ -54,7 +54,9 @@ export type Result<R extends Route> = R['responses'][Success<R>] extends infer S
 
 /** The one success status of a route. */
 export function successStatus(spec: Route): number {
-  const status = Object.keys(spec.responses).map(Number).find(code => code < 300)
+  const status = Object.keys(spec.responses)
+    .map(Number)
+    .find(code => code < 300)
   if (status === undefined) throw new Error(`route ${spec.id} declares no success status`)
   return status
 }

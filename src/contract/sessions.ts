@@ -38,7 +38,11 @@ export const SandboxStatus = Type.Union([
 export type SandboxStatus = Static<typeof SandboxStatus>
 
 /** The session with the state of its sandbox, as the managed-agents paths show it. */
-export const ManagedSession = Type.Object({ ...Session.properties, sandbox_status: SandboxStatus, workspace: Nullable(Type.String({ description: "Folder of the session’s files on the server" })) })
+export const ManagedSession = Type.Object({
+  ...Session.properties,
+  sandbox_status: SandboxStatus,
+  workspace: Nullable(Type.String({ description: 'Folder of the session’s files on the server' })),
+})
 export type ManagedSession = Static<typeof ManagedSession>
 
 const Text = Type.String({ maxLength: 1_000_000, pattern: '\\S' })
@@ -49,7 +53,9 @@ export const SessionCreate = Type.Object({
   agent_id: Type.Optional(Type.String({ maxLength: 200 })),
   harness: Type.Optional(Type.String({ maxLength: 200 })),
   runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
-  model: Type.Optional(Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' })),
+  model: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' }),
+  ),
   prompt: Type.Optional(Text),
   environment: Type.Optional(JsonObject),
   timezone: Type.Optional(Type.String({ maxLength: 100, description: 'IANA time zone name' })),

@@ -73,7 +73,9 @@ export const systemRoutes = {
         version: Type.String(),
         providers: Type.Array(Type.String()),
         models: Type.Array(Type.String()),
-        runtimes: Type.Array(Type.Object({ id: Type.String(), capabilities: Type.Record(Type.String(), Type.Boolean()) })),
+        runtimes: Type.Array(
+          Type.Object({ id: Type.String(), capabilities: Type.Record(Type.String(), Type.Boolean()) }),
+        ),
         mcp_servers: Type.Array(Type.String()),
         endpoints: Type.Array(Type.Object({ id: Type.String(), method: Type.String(), path: Type.String() })),
       }),

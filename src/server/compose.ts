@@ -25,6 +25,7 @@ import { eventStore } from './sessions/event-store.ts'
 import { leaseStore } from './sessions/lease-store.ts'
 import { Leases } from './sessions/leases.ts'
 import { LiveEvents } from './sessions/live-events.ts'
+import { createPromptQueue } from './sessions/prompt-queue.ts'
 import { promptStore } from './sessions/prompt-store.ts'
 import { releaseWhenIdle } from './sessions/release.ts'
 import { serveSessions } from './sessions/routes.ts'
@@ -127,7 +128,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     eventLog,
     agents: agentRows,
     runtimes,
-    wakeUps,
+    queue: createPromptQueue({ store: sessionRows, prompts, eventLog, wakeUps }),
     defaultModel,
     dispose: async sessionId => {
       await runner.settled(sessionId)

@@ -51,13 +51,19 @@ export async function startServer({ config, log }: Options): Promise<RunningServ
 
 async function startEmbedded({ dataDir }: Config, log: Log): Promise<EmbeddedPostgres> {
   await mkdir(dataDir, { recursive: true }).catch(cause => {
-    throw new AppError('unavailable', `the data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause })
+    throw new AppError('unavailable', `the data folder ${dataDir} cannot be made: ${(cause as Error).message}`, {
+      cause,
+    })
   })
   return startEmbeddedPostgres({ dataDir, log })
 }
 
 async function migrateDatabase(url: string, log: Log): Promise<void> {
-  const pool = createPool({ url, max: 1, onLost: error => log.debug({ err: error }, 'the migration connection was lost') })
+  const pool = createPool({
+    url,
+    max: 1,
+    onLost: error => log.debug({ err: error }, 'the migration connection was lost'),
+  })
   try {
     const applied = await migrate(pool)
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date')
@@ -74,10 +80,14 @@ async function listen({ app }: Composed, { host, port }: Config): Promise<string
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') {
-      throw new AppError('unavailable', `port ${port} is in use; stop the other program, or set PORT to a free one`, { cause })
+      throw new AppError('unavailable', `port ${port} is in use; stop the other program, or set PORT to a free one`, {
+        cause,
+      })
     }
     if (code === 'EACCES') {
-      throw new AppError('unavailable', `port ${port} needs more rights than this user has; set PORT above 1023`, { cause })
+      throw new AppError('unavailable', `port ${port} needs more rights than this user has; set PORT above 1023`, {
+        cause,
+      })
     }
     throw new AppError('unavailable', `cannot listen on ${host}:${port}: ${(cause as Error).message}`, { cause })
   }

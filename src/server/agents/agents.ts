@@ -27,7 +27,8 @@ export function createAgents({ store, defaults, isRuntime }: Deps) {
   }
 
   function checkWrite(write: AgentWrite, caller: Caller): void {
-    if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope) throw new AppError('forbidden', 'forbidden')
+    if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope)
+      throw new AppError('forbidden', 'forbidden')
     for (const [field, runtime] of [
       ['runtime', write.runtime],
       ['config.runtime', write.config?.['runtime']],

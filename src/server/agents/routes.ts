@@ -7,7 +7,11 @@ import type { Agents } from './agents.ts'
 /** The agent routes. A scoped caller sees and writes only its owner's agents. */
 export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }): void {
   bind(app, agentRoutes.list, async ({ query }, caller) => {
-    const { items, next_cursor } = await pageOf(query, page => agents.list(query.owner_id, caller, page), ({ id }) => id)
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => agents.list(query.owner_id, caller, page),
+      ({ id }) => id,
+    )
     return { agents: items, next_cursor }
   })
   bind(app, agentRoutes.create, ({ body }, caller, { idempotency }) => agents.create(body, caller, idempotency))

@@ -34,7 +34,9 @@ export const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[numbe
 })
 
 /** What an agent is made of, besides what the store gives it. */
-export type AgentFields = Omit<Agent, 'id' | 'created_at' | 'version' | 'status' | 'owner_id'> & { readonly owner_id: string }
+export type AgentFields = Omit<Agent, 'id' | 'created_at' | 'version' | 'status' | 'owner_id'> & {
+  readonly owner_id: string
+}
 
 export interface PageOf {
   /** The last id (or version) of the page before. */
@@ -75,7 +77,11 @@ export function agentStore(db: Kysely<Database>) {
     },
 
     /** Replaces the fields of an agent and adds a version; undefined when there is none. Concurrent updates queue up. */
-    async update(id: string, owner: string | undefined, change: (agent: Agent) => AgentChange): Promise<Agent | undefined> {
+    async update(
+      id: string,
+      owner: string | undefined,
+      change: (agent: Agent) => AgentChange,
+    ): Promise<Agent | undefined> {
       return db.transaction().execute(async trx => {
         let mine = trx.selectFrom('agents').where('id', '=', id)
         if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
@@ -141,5 +147,7 @@ async function addVersion(trx: Transaction<Database>, agent: Agent): Promise<Age
   return agent
 }
 
-const sqlOf = (trx: Transaction<Database>): RunSql => async (text, values) =>
-  trx.executeQuery(CompiledQuery.raw(text, [...values]))
+const sqlOf =
+  (trx: Transaction<Database>): RunSql =>
+  async (text, values) =>
+    trx.executeQuery(CompiledQuery.raw(text, [...values]))

@@ -44,7 +44,15 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
 }
 
 /** The route's schemas as the HTTP library and the OpenAPI document want them. */
-export function routeSchema({ id, summary, params, query, body, bodyOptional, responses }: Route): Record<string, unknown> {
+export function routeSchema({
+  id,
+  summary,
+  params,
+  query,
+  body,
+  bodyOptional,
+  responses,
+}: Route): Record<string, unknown> {
   return {
     operationId: id,
     summary,

@@ -26,7 +26,11 @@ export function serveDocs(app: FastifyInstance): void {
     config: { route: systemRoutes.docs },
     handler: async (_request, reply) =>
       reply
-        .headers({ 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' })
+        .headers({
+          'content-security-policy': contentPolicy,
+          'referrer-policy': 'no-referrer',
+          'x-content-type-options': 'nosniff',
+        })
         .type('text/html; charset=utf-8')
         .send((await page()).html),
   })

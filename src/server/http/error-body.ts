@@ -26,7 +26,11 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
     case 'nested':
       return { error: { type: 'gateway_error', message: error.message } }
     case 'anthropic':
-      return { type: 'error', error: { type: anthropicTypeOf(error.code), message: error.message }, request_id: requestId }
+      return {
+        type: 'error',
+        error: { type: anthropicTypeOf(error.code), message: error.message },
+        request_id: requestId,
+      }
   }
 }
 

@@ -23,7 +23,9 @@ export function idempotencyOf(request: FastifyRequest, route: Route, caller: Cal
   if (typeof key !== 'string' || key === '' || key.length > maxKeyLength) {
     throw invalid(`the header Idempotency-Key must have 1 to ${maxKeyLength} characters`)
   }
-  const bodyHash = createHash('sha256').update(JSON.stringify(request.body ?? null)).digest()
+  const bodyHash = createHash('sha256')
+    .update(JSON.stringify(request.body ?? null))
+    .digest()
   const params = Object.values(request.params as Record<string, string>)
   return { principal: caller.principal, route: [route.id, ...params].join(' '), key, bodyHash }
 }

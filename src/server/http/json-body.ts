@@ -19,18 +19,20 @@ const dropPrototypeKey = (key: string, value: unknown): unknown => (key === '__p
 
 function refuseDeepNesting(text: string): void {
   let depth = 0
-  let inString = false
   for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (inString) {
-      if (code === 0x5c) at++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x7b || code === 0x5b) {
-      depth++
-      if (depth > maxDepth) throw invalid(`the body is nested deeper than ${maxDepth} levels`)
-    } else if (code === 0x7d || code === 0x5d) depth--
+    const character = text[at]
+    if (character === '"') at = endOfString(text, at)
+    else if (character === '}' || character === ']') depth--
+    else if (character === '{' || character === '[') depth++
+    if (depth > maxDepth) throw invalid(`the body is nested deeper than ${maxDepth} levels`)
   }
+}
+
+/** The position of the quote that closes the string opened at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at
 }
 
 /** True for `application/json`, with or without parameters. Security S26: the spelling decides, nothing else. */

@@ -3,7 +3,11 @@ import { allRoutes, apiVersion } from '../../contract/api.ts'
 import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../contract/errors.ts'
 import type { ErrorShape, Route } from '../../contract/route.ts'
 
-const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = { nested: NestedError, plain: PlainError, anthropic: AnthropicError }
+const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
+  nested: NestedError,
+  plain: PlainError,
+  anthropic: AnthropicError,
+}
 
 /** The contract as an OpenAPI 3.1 document. Built from the routes, so that it cannot disagree with the server. */
 export function openApiDocument(): Record<string, unknown> {
@@ -52,7 +56,10 @@ function securityOf({ access }: Route): Record<string, readonly string[]>[] {
 }
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined): Record<string, unknown>[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: place,
@@ -64,14 +71,20 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined): Recor
 function successes({ responses, produces }: Route): Record<string, unknown> {
   const answers = Object.entries(responses).map(([status, schema]) => [
     status,
-    { description: status === '204' ? 'Done' : 'Success', ...(schema && { content: { [produces ?? 'application/json']: { schema } } }) },
+    {
+      description: status === '204' ? 'Done' : 'Success',
+      ...(schema && { content: { [produces ?? 'application/json']: { schema } } }),
+    },
   ])
   return Object.fromEntries(answers)
 }
 
 /** 401 has one body on every path; the other refusals have the shape of the route. */
 function failures({ errorShape, params, body }: Route): Record<string, unknown> {
-  const answer = (description: string, schema: TSchema) => ({ description, content: { 'application/json': { schema } } })
+  const answer = (description: string, schema: TSchema) => ({
+    description,
+    content: { 'application/json': { schema } },
+  })
   const shaped = errorSchemas[errorShape]
   return {
     401: {

@@ -1,4 +1,11 @@
-import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import type { ErrorShape, Route } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
@@ -75,14 +82,20 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request.url)
     const translated = translateError(thrown)
     const answer = errorAnswer(translated, shape, request.id)
-    if (answer.isOurs) request.log.error({ err: translated, request_id: request.id, url: loggedUrl(request) }, 'request failed')
+    if (answer.isOurs)
+      request.log.error({ err: translated, request_id: request.id, url: loggedUrl(request) }, 'request failed')
     return sendError(reply, answer)
   })
   return app
 }
 
 function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
-  return reply.code(status).headers(headers).serializer(JSON.stringify).type('application/json; charset=utf-8').send(body)
+  return reply
+    .code(status)
+    .headers(headers)
+    .serializer(JSON.stringify)
+    .type('application/json; charset=utf-8')
+    .send(body)
 }
 
 /** Refuses a body in another format before it is read. Without a body no type is needed. */

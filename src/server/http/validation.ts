@@ -7,7 +7,13 @@ import type { TSchema } from 'typebox'
  * booleans are read from it there.
  */
 export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
-  const shared = { removeAdditional: false, useDefaults: true, allErrors: false, strict: false, validateFormats: false } as const
+  const shared = {
+    removeAdditional: false,
+    useDefaults: true,
+    allErrors: false,
+    strict: false,
+    validateFormats: false,
+  } as const
   const strict = new Ajv({ ...shared, coerceTypes: false })
   const coercing = new Ajv({ ...shared, coerceTypes: 'array' })
   return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema)
@@ -32,7 +38,11 @@ function mostSpecific(errors: readonly FastifySchemaValidationError[]): FastifyS
   return rest.reduce((best, error) => (error.instancePath.length > best.instancePath.length ? error : best), first)
 }
 
-function reasonOf({ keyword, params, message = 'is not valid' }: Pick<ErrorObject, 'keyword' | 'params' | 'message'>): string {
+function reasonOf({
+  keyword,
+  params,
+  message = 'is not valid',
+}: Pick<ErrorObject, 'keyword' | 'params' | 'message'>): string {
   switch (keyword) {
     case 'const':
       return `must be ${JSON.stringify(params['allowedValue'])}`
@@ -49,7 +59,10 @@ function reasonOf({ keyword, params, message = 'is not valid' }: Pick<ErrorObjec
 
 /** `/parts/0/text` and a missing property as `parts[0].text.missing`. */
 function fieldPath(pointer: string, missing: string | undefined): string {
-  const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (missing !== undefined) steps.push(missing)
   return steps.map((step, at) => (/^\d+$/.test(step) ? `[${step}]` : `${at === 0 ? '' : '.'}${step}`)).join('')
 }

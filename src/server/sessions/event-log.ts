@@ -28,7 +28,11 @@ export type EventLog = ReturnType<typeof createEventLog>
 
 export function createEventLog({ pool, store, live }: { pool: Pool; store: EventStore; live: LiveEvents }) {
   /** The events once they are stored, by this attempt or by one before whose answer was lost. */
-  async function storeNow(held: HeldSession, events: readonly NamedEvent[], along: Along | undefined): Promise<SessionEvent[]> {
+  async function storeNow(
+    held: HeldSession,
+    events: readonly NamedEvent[],
+    along: Along | undefined,
+  ): Promise<SessionEvent[]> {
     const stored = along
       ? await transaction(pool, async client => {
           const appended = await store.appendHeld(held, events, client)

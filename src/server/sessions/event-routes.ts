@@ -53,11 +53,19 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
     async handler(request, reply) {
       const id = (request.params as { session_id: string }).session_id
       const asked = request.query as StreamQuery
-      if (asked.ticket !== undefined && !(await tickets.redeem(asked.ticket, id))) throw new AppError('unauthorized', 'unauthorized')
+      if (asked.ticket !== undefined && !(await tickets.redeem(asked.ticket, id)))
+        throw new AppError('unauthorized', 'unauthorized')
       const session = await sessions.find(id, request.caller)
       const after = await positionOf(request, asked, session.id)
       reply.hijack()
-      await writeEventStream(reply.raw, request.id, { store, live, sessionId: id, after, withPreviews: wantsPreviews(asked), shutdown })
+      await writeEventStream(reply.raw, request.id, {
+        store,
+        live,
+        sessionId: id,
+        after,
+        withPreviews: wantsPreviews(asked),
+        shutdown,
+      })
     },
   })
 

@@ -43,14 +43,22 @@ export type EventStore = ReturnType<typeof eventStore>
 export function eventStore(pool: Pool) {
   return {
     /** Appends events at the end of the log. Undefined when a later fence owns the session, or it was deleted. */
-    async appendHeld(hold: Hold, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[] | undefined> {
+    async appendHeld(
+      hold: Hold,
+      events: readonly NamedEvent[],
+      on: Queryable = pool,
+    ): Promise<SessionEvent[] | undefined> {
       const values = [...columnsOf(hold.sessionId, events), hold.fence]
       const { rows } = await on.query<Stored>({ name: 'append_held', text: fenced, values })
       return rows.length === 0 ? undefined : toEvents(events, rows)
     },
 
     /** Appends events of a caller, whoever runs the session. Undefined when it was deleted. */
-    async append(sessionId: string, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[] | undefined> {
+    async append(
+      sessionId: string,
+      events: readonly NamedEvent[],
+      on: Queryable = pool,
+    ): Promise<SessionEvent[] | undefined> {
       const { rows } = await on.query<Stored>({ name: 'append', text: unfenced, values: columnsOf(sessionId, events) })
       return rows.length === 0 ? undefined : toEvents(events, rows)
     },

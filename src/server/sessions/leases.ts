@@ -32,7 +32,13 @@ export class Leases {
   readonly #stopRenewing: () => Promise<void>
   #renewedAt = performance.now()
 
-  constructor(deps: { store: LeaseStore; prompts: PromptStore; notifications: Notifications; owner: string; log: Log }) {
+  constructor(deps: {
+    store: LeaseStore
+    prompts: PromptStore
+    notifications: Notifications
+    owner: string
+    log: Log
+  }) {
     this.#store = deps.store
     this.#prompts = deps.prompts
     this.#owner = deps.owner

@@ -51,7 +51,13 @@ function userMessage(sessionId: string, event: SessionEvent) {
       agent: 'builtin',
       model: { providerID: 'switchyard', modelID: event['model'] ?? '' },
     },
-    parts: content.map(({ text }, at) => ({ id: `prt_${id}_${at}`, sessionID: sessionId, messageID: id, type: 'text', text })),
+    parts: content.map(({ text }, at) => ({
+      id: `prt_${id}_${at}`,
+      sessionID: sessionId,
+      messageID: id,
+      type: 'text',
+      text,
+    })),
   }
 }
 

@@ -2,6 +2,9 @@ import type { Pool, PoolClient } from 'pg'
 import type { Prompt, PromptMode, PromptPart, PromptState } from '../../contract/sessions.ts'
 import type { Hold, Queryable } from './event-store.ts'
 
+/** Where a prompt stands in its queue, for the pages of `list`. */
+export const promptKey = ({ position, id }: Pick<Prompt, 'position' | 'id'>): string => `${position} ${id}`
+
 /** A prompt as the engine runs it. */
 export interface QueuedPrompt {
   readonly id: string
@@ -48,7 +51,10 @@ const joinText = `
     update prompts p set state = 'running', run_id = $3, started_at = clock_timestamp()
     from sessions s
     where s.id = $1 and s.fence = $2 and p.session_id = s.id and p.state = 'waiting' and p.mode = 'steer'
-    returning p.position, ${columns.split(', ').map(name => `p.${name}`).join(', ')}
+    returning p.position, ${columns
+      .split(', ')
+      .map(name => `p.${name}`)
+      .join(', ')}
   )
   select ${columns} from (
     select position, ${columns} from prompts where session_id = $1 and state = 'running'
@@ -92,7 +98,11 @@ export function promptStore(pool: Pool) {
 
     /** All prompts of the run, in order; those that asked to join the running turn are its own from now on. */
     async join({ sessionId, fence }: Hold, runId: string): Promise<QueuedPrompt[]> {
-      const { rows } = await pool.query<QueuedPrompt>({ name: 'join_run', text: joinText, values: [sessionId, fence, runId] })
+      const { rows } = await pool.query<QueuedPrompt>({
+        name: 'join_run',
+        text: joinText,
+        values: [sessionId, fence, runId],
+      })
       return rows
     },
 
@@ -152,12 +162,18 @@ export function promptStore(pool: Pool) {
       return state
     },
 
-    /** A page of the queue in order of execution, from `after` on. */
-    async list(sessionId: string, { after, limit }: { after: number | undefined; limit: number }): Promise<Prompt[]> {
+    /** A page of the queue in order of execution. `after` is the key of the last prompt of the page before. */
+    async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       const text = `
         select id, position, state, parts, model, created_at from prompts
-        where session_id = $1 and ($2::bigint is null or position > $2) order by position limit $3`
-      const { rows } = await pool.query<Omit<Prompt, 'created_at'> & { created_at: Date }>(text, [sessionId, after, limit])
+        where session_id = $1 and ($2::bigint is null or (position, id) > ($2, $3)) order by position, id limit $4`
+      const [position, id] = after?.split(' ') ?? []
+      const { rows } = await pool.query<Omit<Prompt, 'created_at'> & { created_at: Date }>(text, [
+        sessionId,
+        position,
+        id,
+        limit,
+      ])
       return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
     },
 

@@ -6,9 +6,11 @@ import { pageOf } from '../http/page.ts'
 import { AppError } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
 import { opencodeMessages } from './opencode-messages.ts'
+import type { PromptWrite } from './prompt-queue.ts'
+import { promptKey } from './prompt-store.ts'
 import type { SessionRow } from './session-store.ts'
 import { toManagedSession, toSession } from './session-store.ts'
-import type { PromptWrite, Sessions } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
 import type { WaitForPrompt } from './wait-for-prompt.ts'
 
 interface Deps {
@@ -40,7 +42,11 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   )
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
     const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }
-    const { items, next_cursor } = await pageOf(query, page => sessions.list(filter, caller, page), ({ id }) => id)
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => sessions.list(filter, caller, page),
+      ({ id }) => id,
+    )
     if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
     return items.map(toSession)
   })
@@ -72,7 +78,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   })
   bind(app, sessionRoutes.prompts, async ({ params, query }, caller) => {
     const load = (page: { after: string | undefined; limit: number }) => sessions.queue(params.session_id, caller, page)
-    const { items, next_cursor } = await pageOf(query, load, ({ position }) => String(position))
+    const { items, next_cursor } = await pageOf(query, load, promptKey)
     return { data: items, next_cursor }
   })
   bind(app, sessionRoutes.withdraw, ({ params }, caller) =>
@@ -81,10 +87,16 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
 
   bind(app, sessionRoutes.managedList, async ({ query }, caller) => {
     const filter = { agentId: query.agent_id, status: query.status, withDeleted: true }
-    const { items, next_cursor } = await pageOf(query, page => sessions.list(filter, caller, page), ({ id }) => id)
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => sessions.list(filter, caller, page),
+      ({ id }) => id,
+    )
     return { data: items.map(managed), next_cursor }
   })
-  bind(app, sessionRoutes.managedGet, async ({ params }, caller) => managed(await sessions.find(params.session_id, caller)))
+  bind(app, sessionRoutes.managedGet, async ({ params }, caller) =>
+    managed(await sessions.find(params.session_id, caller)),
+  )
   bind(app, sessionRoutes.managedRemove, ({ params }, caller) => sessions.remove(params.session_id, caller))
 }
 
@@ -93,5 +105,8 @@ function answerTo(promptId: string, sessionId: string, log: readonly SessionEven
   const answer = opencodeMessages(sessionId, log).find(({ info }) => info['parentID'] === promptId)
   if (answer) return answer
   const wasSeen = log.some(event => endsRun(event) && event['prompt_id'] === promptId)
-  throw new AppError('conflict', wasSeen ? 'the prompt ended without an answer' : 'the prompt was cancelled before it ran')
+  throw new AppError(
+    'conflict',
+    wasSeen ? 'the prompt ended without an answer' : 'the prompt was cancelled before it ran',
+  )
 }

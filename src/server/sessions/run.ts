@@ -44,36 +44,44 @@ const maxLogBytes = 50 * 1024 * 1024
  * prompt. Resolves without an end when the process drains; rejects with `FenceLost` when the session is not ours any more.
  */
 export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
-  const { held, runtime, prompt } = task
+  const { held, prompt } = task
   const runId = prompt.run_id ?? newId('run')
   const stop = new AbortController()
   held.onStop = () => stop.abort()
   if (prompt.stop_requested) stop.abort()
   const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal])
-  const end = (outcome: Outcome, events: Batch) => finish(deps, held, { outcome, events: stampLast(events, prompt.id, runId) })
 
   await begin(deps, task, runId)
-  const refusal = refusalOf(task)
-  if (refusal) return end('failed', [refusal])
+  const end = refusalOf(task) ?? (await drive(deps, task, { signal, runId }))
+  if (held.lost.aborted) throw new FenceLost(held.sessionId)
+  if (end) return finish(deps, task, { runId, batch: end })
+  if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled' })
+  if (deps.isDraining()) return
+  return finish(deps, task, { runId, batch: ended })
+}
+
+/** Stores what the runtime yields. Its last batch, not yet stored; undefined when it was stopped before. */
+async function drive(
+  deps: RunDeps,
+  { held, runtime, session, prompt }: RunTask,
+  { signal, runId }: { signal: AbortSignal; runId: string },
+): Promise<Batch | undefined> {
   try {
     const context = { signal, isDraining: deps.isDraining, ...contextOf(deps, held, runId) }
-    for await (const batch of runtime.run(task.session, prompt, context)) {
-      const last = batch.find(event => endsRun(event))
-      if (last) return await end(last.type === 'session.error' ? 'failed' : 'completed', batch)
+    for await (const batch of runtime.run(session, prompt, context)) {
+      if (batch.some(event => endsRun(event))) return batch
       await deps.eventLog.append(held, batch)
     }
+    return undefined
   } catch (error) {
     if (error instanceof FenceLost) throw error
-    if (!signal.aborted) {
-      deps.log.error({ err: error, session_id: held.sessionId, runtime: runtime.id }, 'a runtime threw')
-      return end('failed', [failed('unknown_error', 'the runtime failed; the log of the server has the cause')])
-    }
+    if (signal.aborted) return undefined
+    deps.log.error({ err: error, session_id: held.sessionId, runtime: runtime.id }, 'a runtime threw')
+    return [failed('unknown_error', 'the runtime failed; the log of the server has the cause')]
   }
-  if (held.lost.aborted) throw new FenceLost(held.sessionId)
-  if (stop.signal.aborted) return end('cancelled', [stopped])
-  if (deps.isDraining()) return
-  return end('failed', [failed('unknown_error', 'the runtime ended without a result')])
 }
+
+const ended: Batch = [failed('unknown_error', 'the runtime ended without a result')]
 
 const stopped: NewEvent = idle(
   { type: 'end_turn' },
@@ -93,24 +101,33 @@ async function begin({ prompts, eventLog }: RunDeps, { held, prompt }: RunTask, 
   await eventLog.append(held, [running], client => prompts.start(client, prompt.id, runId))
 }
 
-function refusalOf({ held, prompt, row }: RunTask): NewEvent | undefined {
+function refusalOf({ held, prompt, row }: RunTask): Batch | undefined {
   if (prompt.state === 'running' && held.wasAbandoned && prompt.resumes >= maxResumes) {
-    return failed('unknown_error', `the prompt was cut off ${maxResumes + 1} times; it is not tried again`)
+    return [failed('unknown_error', `the prompt was cut off ${maxResumes + 1} times; it is not tried again`)]
   }
   if (row.next_seq > maxEvents || row.log_bytes > maxLogBytes) {
-    return failed('unknown_error', 'the log of this session is full; go on in a new session')
+    return [failed('unknown_error', 'the log of this session is full; go on in a new session')]
   }
   return undefined
 }
 
 const promptStates = { completed: 'done', failed: 'error', cancelled: 'cancelled' } as const
 
+interface RunEnd {
+  readonly runId: string
+  /** Ends in the event that ends the run. */
+  readonly batch: Batch
+  /** By default what the last event says. */
+  readonly outcome?: Outcome
+}
+
 /** Stores the last events together with the state of the prompts and of the session. */
-async function finish(deps: RunDeps, held: HeldSession, end: { outcome: Outcome; events: Batch }): Promise<void> {
+async function finish(deps: RunDeps, { held, prompt }: RunTask, { runId, batch, outcome }: RunEnd): Promise<void> {
   const { prompts, sessions, eventLog } = deps
-  await eventLog.append(held, end.events, async client => {
-    await prompts.finish(client, held.sessionId, promptStates[end.outcome])
-    await sessions.setOutcome(client, held, end.outcome)
+  const reached = outcome ?? (batch.some(({ type }) => type === 'session.error') ? 'failed' : 'completed')
+  await eventLog.append(held, stampLast(batch, prompt.id, runId), async client => {
+    await prompts.finish(client, held.sessionId, promptStates[reached])
+    await sessions.setOutcome(client, held, reached)
   })
 }
 

@@ -111,8 +111,13 @@ export class Runner {
       held = await leases.take(sessionId)
       if (held) await this.#runAll(held)
     } catch (error) {
-      if (error instanceof FenceLost) log.info({ session_id: sessionId }, 'stopped: the session has another owner or was deleted')
-      else log.error({ err: error, session_id: sessionId }, 'a session could not be run; the sweeper will take it up again')
+      if (error instanceof FenceLost)
+        log.info({ session_id: sessionId }, 'stopped: the session has another owner or was deleted')
+      else
+        log.error(
+          { err: error, session_id: sessionId },
+          'a session could not be run; the sweeper will take it up again',
+        )
     } finally {
       if (held) {
         leases.drop(held)
@@ -144,7 +149,10 @@ export class Runner {
   }
 }
 
-const toRunSession = (row: SessionRow, agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined): RunSession => ({
+const toRunSession = (
+  row: SessionRow,
+  agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined,
+): RunSession => ({
   id: row.id,
   owner_id: row.owner_id,
   agent_id: row.agent_id,

@@ -104,7 +104,11 @@ export function sessionStore(pool: Pool) {
     },
 
     /** How the run ended. False when a later fence owns the session. */
-    async setOutcome(on: Queryable, { sessionId, fence }: Hold, outcome: SessionFacts['lastOutcome']): Promise<boolean> {
+    async setOutcome(
+      on: Queryable,
+      { sessionId, fence }: Hold,
+      outcome: SessionFacts['lastOutcome'],
+    ): Promise<boolean> {
       const text = `update sessions set last_outcome = $3 where id = $1 and fence = $2 and deleted_at is null`
       const { rowCount } = await on.query(text, [sessionId, fence, outcome])
       return rowCount === 1

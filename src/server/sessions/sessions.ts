@@ -1,19 +1,18 @@
 import type { Pool, PoolClient } from 'pg'
 import type { SessionEvent } from '../../contract/events.ts'
-import type { Prompt, PromptMode, PromptPart, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
+import type { Prompt, PromptPart, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
-import { newId } from '../platform/ids.ts'
 import type { Runtime } from '../runtimes/runtime.ts'
 import type { Appended, EventLog } from './event-log.ts'
 import { environmentModel, planSession } from './new-session.ts'
+import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
 import type { SessionRow, SessionStore } from './session-store.ts'
-import type { WakeUps } from './wake-ups.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -22,28 +21,17 @@ interface Deps {
   readonly eventLog: EventLog
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly runtimes: ReadonlyMap<string, Runtime>
-  readonly wakeUps: Pick<WakeUps, 'send'>
+  readonly queue: PromptQueue
   readonly defaultModel: () => string
   /** Stops what runs for the session in this process and removes its files. */
   readonly dispose: (sessionId: string) => Promise<void>
 }
 
-/** A prompt as a caller sends it. */
-export interface PromptWrite {
-  readonly parts: readonly PromptPart[]
-  readonly model: string
-  readonly system?: string | undefined
-  readonly mode?: PromptMode | undefined
-  readonly messageId?: string | undefined
-}
-
-const maxWaiting = 100
-
 /** The rules of sessions: creation, the queue, interruption and deletion. */
 export type Sessions = ReturnType<typeof createSessions>
 
 export function createSessions(deps: Deps) {
-  const { pool, store, prompts, eventLog, wakeUps } = deps
+  const { pool, store, prompts, eventLog, queue } = deps
 
   /** The session that the caller may see and that was not deleted. */
   async function open(id: string, caller: Caller): Promise<SessionRow> {
@@ -58,44 +46,6 @@ export function createSessions(deps: Deps) {
     const result = await transaction(pool, client => work(client, told))
     for (const appended of told) eventLog.tell(appended)
     return result
-  }
-
-  /** Queues a prompt inside a transaction. The id of the prompt, also when it was queued before. */
-  async function enqueue(client: PoolClient, session: PromptTarget, told: Appended[]): Promise<string> {
-    const { id: sessionId, caller, prompt } = session
-    const locked = await store.lock(client, sessionId)
-    if (!locked || locked.deleted_at) throw new AppError('not_found', 'session not found')
-    const { messageId, mode = 'enqueue' } = prompt
-    const before = messageId === undefined ? undefined : await prompts.withMessageId(client, sessionId, messageId)
-    if (before !== undefined) return before
-
-    const facts = await prompts.facts(client, sessionId)
-    if (mode === 'reject' && facts.waiting + facts.running > 0) {
-      throw new AppError('conflict', 'the session is busy; wait for it, or send another mode')
-    }
-    if (facts.waiting >= maxWaiting) {
-      throw new AppError('rate_limited', `${maxWaiting} prompts wait in this session; wait until one has run`, {
-        headers: { 'retry-after': '5' },
-      })
-    }
-    const id = newId('msg')
-    const goesFirst = mode === 'interrupt' && facts.first_position !== null
-    const position = goesFirst ? Number(facts.first_position) - 1 : locked.next_position
-    const { parts, model, system } = prompt
-    await prompts.insert(client, { id, sessionId, position, parts, model, system, mode, messageId, principal: caller.principal })
-    if (!goesFirst) await store.advancePosition(client, sessionId)
-    if (mode === 'interrupt') await requestStop(client, sessionId, told)
-    const message = { type: 'user.message', content: parts, prompt_id: id, model }
-    told.push(await eventLog.appendByCaller(client, sessionId, [message]))
-    await wakeUps.send(client, sessionId)
-    return id
-  }
-
-  /** Asks the owner of the running prompt to stop it, and records that. */
-  async function requestStop(client: PoolClient, sessionId: string, told: Appended[]): Promise<void> {
-    if (!(await prompts.requestStop(client, sessionId))) return
-    told.push(await eventLog.appendByCaller(client, sessionId, [{ type: 'user.interrupt' }]))
-    await store.notifyOwner(client, sessionId)
   }
 
   return {
@@ -113,14 +63,18 @@ export function createSessions(deps: Deps) {
       const { session, model } = await planSession(deps, body, caller)
       const { prompt } = body
       const id = await changing((client, told) =>
-        once((text, values) => client.query(text, [...values]), idempotency, async () => {
-          await store.insert(client, session)
-          if (prompt !== undefined) {
-            const first = { parts: [{ type: 'text' as const, text: prompt }], model }
-            await enqueue(client, { id: session.id, caller, prompt: first }, told)
-          }
-          return session.id
-        }),
+        once(
+          (text, values) => client.query(text, [...values]),
+          idempotency,
+          async () => {
+            await store.insert(client, session)
+            if (prompt !== undefined) {
+              const first = { parts: [{ type: 'text' as const, text: prompt }], model }
+              await queue.enqueue(client, { id: session.id, caller, prompt: first }, told)
+            }
+            return session.id
+          },
+        ),
       )
       return this.find(id, caller)
     },
@@ -133,8 +87,10 @@ export function createSessions(deps: Deps) {
         throw invalid(`mode "steer" is not possible: the runtime ${row.runtime} cannot steer`)
       }
       return changing((client, told) =>
-        once((text, values) => client.query(text, [...values]), idempotency, () =>
-          enqueue(client, { id, caller, prompt }, told),
+        once(
+          (text, values) => client.query(text, [...values]),
+          idempotency,
+          () => enqueue(client, { id, caller, prompt }, told),
         ),
       )
     },
@@ -142,12 +98,13 @@ export function createSessions(deps: Deps) {
     /** Sends user events: messages are queued with the model of the session's agent. The stored events. */
     async send(id: string, sent: readonly SentEvent[], caller: Caller): Promise<SessionEvent[]> {
       const row = await open(id, caller)
-      const version = row.agent_version === null ? undefined : await deps.agents.version(row.agent_id, row.agent_version)
+      const version =
+        row.agent_version === null ? undefined : await deps.agents.version(row.agent_id, row.agent_version)
       const model = environmentModel(row.environment) ?? version?.agent.model ?? deps.defaultModel()
       return changing(async (client, told) => {
         for (const event of sent) {
-          if (event.type === 'user.interrupt') await requestStop(client, id, told)
-          else await enqueue(client, { id, caller, prompt: { parts: event.content, model } }, told)
+          if (event.type === 'user.interrupt') await queue.requestStop(client, id, told)
+          else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model } }, told)
         }
         return told.flatMap(({ events }) => events)
       })
@@ -158,7 +115,7 @@ export function createSessions(deps: Deps) {
       await open(id, caller)
       await changing(async (client, told) => {
         await store.lock(client, id)
-        await requestStop(client, id, told)
+        await queue.requestStop(client, id, told)
       })
     },
 
@@ -181,24 +138,23 @@ export function createSessions(deps: Deps) {
       await changing(async client => {
         const state = await prompts.withdraw(client, id, promptId)
         if (state === undefined) throw notFound('prompt', promptId)
-        if (state !== 'waiting') throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
+        if (state !== 'waiting')
+          throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
       })
     },
 
     async queue(id: string, caller: Caller, page: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       await open(id, caller)
-      return prompts.list(id, { after: page.after === undefined ? undefined : Number(page.after), limit: page.limit })
+      return prompts.list(id, page)
     },
 
-    list: (filter: ListFilter, caller: Caller, page: { after: string | undefined; limit: number }): Promise<SessionRow[]> =>
+    list: (
+      filter: ListFilter,
+      caller: Caller,
+      page: { after: string | undefined; limit: number },
+    ): Promise<SessionRow[]> =>
       store.list({ ...filter, owner: caller.ownerScope, cursor: page.after, limit: page.limit }),
   }
-}
-
-interface PromptTarget {
-  readonly id: string
-  readonly caller: Caller
-  readonly prompt: PromptWrite
 }
 
 interface By {

@@ -32,7 +32,11 @@ const headers = {
  * Writes the log of a session from a position on, and goes on as it grows. Ends after `session.deleted`, when the reader
  * goes away or does not read for 30 s. Never more than one frame is buffered beyond the socket's own buffer.
  */
-export async function writeEventStream(response: ServerResponse, requestId: string, options: StreamOptions): Promise<void> {
+export async function writeEventStream(
+  response: ServerResponse,
+  requestId: string,
+  options: StreamOptions,
+): Promise<void> {
   const { store, live, sessionId, shutdown } = options
   const gone = new AbortController()
   response.once('close', () => gone.abort())

@@ -25,7 +25,12 @@ const parallel = 8
  * Wake-ups on pg-boss. A job is a hint: the lease decides who runs a session, and a sweeper finds what no job announced.
  */
 export function createWakeUps(databaseUrl: string, log: Log): WakeUps {
-  const boss = new PgBoss({ connectionString: databaseUrl, max: 3, application_name: 'switchyard-jobs', useListenNotify: true })
+  const boss = new PgBoss({
+    connectionString: databaseUrl,
+    max: 3,
+    application_name: 'switchyard-jobs',
+    useListenNotify: true,
+  })
   boss.on('error', cause => log.warn({ err: cause }, 'the job queue reported an error'))
   return {
     async start() {

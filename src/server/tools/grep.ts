@@ -34,12 +34,12 @@ export const grepTool = defineTool({
 
 function search(pattern: string, path: string, driver: Sandbox['driver']): string {
   const what = `-e ${quoted(pattern)} -- ${quoted(path)}`
-  const grep = `grep -rnHIE --exclude-dir=.git --exclude-dir=node_modules --exclude-dir=${outputsFolder} ${what}`
-  // The virtual shell's rg knows few options.
-  if (driver === 'virtual') return grep
+  const skip = `--exclude-dir=.git --exclude-dir=node_modules --exclude-dir=${outputsFolder}`
+  // The virtual shell has its own rg and grep, which know few options.
+  if (driver === 'virtual') return `grep -rnE ${skip} ${what}`
   const layout = '--no-heading --with-filename --line-number --color never --sort path --max-columns 500'
-  const rg = `rg ${layout} --hidden --glob '!.git' --glob '!${outputsFolder}' ${what}`
-  return `if command -v rg >/dev/null 2>&1; then ${rg}; else ${grep}; fi`
+  const rg = `rg ${layout} --hidden --glob '!.git' --glob '!node_modules' --glob '!${outputsFolder}' ${what}`
+  return `if command -v rg >/dev/null 2>&1; then ${rg}; else grep -rnHIE ${skip} ${what}; fi`
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

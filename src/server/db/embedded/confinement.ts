@@ -74,7 +74,7 @@ export async function findConfinement({ dataDir, build, account }: Wish): Promis
       failure = error
     }
   }
-  throw unusable(wanted.build, dataDir, failure)
+  throw unusable(wanted, dataDir, failure)
 }
 
 function canRun(account: Account, build: Build): boolean {
@@ -88,11 +88,13 @@ function capabilityToEnter(dataDir: string, setpriv: string | undefined): string
   const held = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
   if (setpriv && held & 4n) return 'dac_read_search'
   if (setpriv && held & 2n) return 'dac_override'
-  const problem = `the data folder ${dataDir} lies below a folder that only root may enter, and PostgreSQL refuses to run as root`
-  throw cannotStart(
-    problem,
-    'set SWITCHYARD_DATA_DIR to a folder such as /var/lib/switchyard, or start as another user',
-  )
+  throw closed(dataDir)
+}
+
+function closed(dataDir: string, cause?: unknown): Error {
+  const problem = `the data folder ${dataDir} lies below a folder that only root may enter, and PostgreSQL refuses to be root`
+  const way = 'set SWITCHYARD_DATA_DIR to a folder such as /var/lib/switchyard, or start as another user'
+  return cannotStart(problem, way, cause)
 }
 
 async function tryOut(way: Confinement): Promise<void> {
@@ -100,7 +102,7 @@ async function tryOut(way: Confinement): Promise<void> {
   await promisify(execFile)(file, args, options)
 }
 
-function unusable(build: Build, dataDir: string, failure: unknown): Error {
+function unusable({ build, capability }: Pick<Confinement, 'build' | 'capability'>, dataDir: string, failure: unknown) {
   const { code, stderr = '' } = failure as { code?: unknown; stderr?: string }
   const file = join(build.folder, 'bin', 'postgres')
   // The file is there, but not the loader that it names: a system with another C library, such as Alpine.
@@ -108,5 +110,6 @@ function unusable(build: Build, dataDir: string, failure: unknown): Error {
     const problem = 'the embedded PostgreSQL needs glibc, which this system does not have (Alpine has musl)'
     return cannotStart(problem, 'use an image with glibc, such as Debian, or set DATABASE_URL', failure)
   }
+  if (capability) return closed(dataDir, failure)
   return explain({ doing: `running ${file}`, dataDir, output: stderr || String(failure) })
 }

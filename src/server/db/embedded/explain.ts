@@ -40,7 +40,14 @@ export function explain({ doing, dataDir, output }: Failure): AppError {
     'the program gave up',
     `read its words below, ${otherDatabase}`,
   ]
-  return cannotStart(`${doing} failed: ${problem} (data folder ${dataDir})`, `${way}\n${output.trim()}`)
+  return cannotStart(`${doing} failed: ${problem} (data folder ${dataDir})`, `${way}\n${lastWords(output)}`)
+}
+
+/** The lines that say what went wrong, without the progress before them. */
+function lastWords(output: string): string {
+  const lines = output.trim().split('\n')
+  const telling = lines.filter(line => /FATAL|PANIC|ERROR|error|not found|cannot|could not/.test(line))
+  return (telling.length > 0 ? telling : lines).slice(-5).join('\n')
 }
 
 /** True for a failure that passes by itself: the last server of this folder has not quite ended. */

@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   realpathSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Account } from './account.ts'
 import { cannotStart } from './explain.ts'
 
@@ -51,14 +52,26 @@ function socketFolder(dataDir: string): string {
 /** Makes the data folder and returns its real path, or refuses with the reason why it cannot be used. */
 export function prepareDataDir(dataDir: string): string {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeFolder(dataDir, 0o700)
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
     return realpathSync(dataDir)
   } catch (cause) {
     const { name, uid } = ourselves()
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const way = `give it to user ${name} (chown ${uid}), or set SWITCHYARD_DATA_DIR to another folder`
+    const way = `make it writable for that user (chown ${uid}), or set SWITCHYARD_DATA_DIR to another folder`
     throw cannotStart(`the data folder ${dataDir} cannot be used by user ${name}: ${reason}`, way, cause)
+  }
+}
+
+/** Not `mkdir` with `recursive`: that reports a read-only disk as a missing folder, and closes the parents as well. */
+function makeFolder(folder: string, mode: number): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder), 0o755)
+  try {
+    mkdirSync(folder, { mode })
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(folder)) throw error
   }
 }
 

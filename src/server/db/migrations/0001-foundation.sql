@@ -74,9 +74,9 @@ create table prompts (
   created_at       timestamptz not null default clock_timestamp(),
   started_at       timestamptz,
   ended_at         timestamptz,
-  unique (session_id, position),
   unique (session_id, message_id)
 );
+create index prompts_in_order on prompts (session_id, position, id);
 create index prompts_open on prompts (session_id, position) where state in ('waiting', 'running');
 
 create table session_events (

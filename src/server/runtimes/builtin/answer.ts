@@ -42,7 +42,8 @@ export function collectAnswer(onText: (index: number, text: string) => void) {
     if (block?.type === 'text' && typeof change['text'] === 'string') {
       block.text += change['text']
       onText(index, change['text'])
-    } else if (block?.type === 'tool_use' && typeof change['partial_json'] === 'string') block.json += change['partial_json']
+    } else if (block?.type === 'tool_use' && typeof change['partial_json'] === 'string')
+      block.json += change['partial_json']
     else if (block?.type === 'thinking') {
       if (typeof change['thinking'] === 'string') block.thinking += change['thinking']
       if (typeof change['signature'] === 'string') block.signature += change['signature']
@@ -85,7 +86,11 @@ function startedBlock(block: Record<string, unknown>): AnswerBlock {
     case 'text':
       return { type: 'text', text: String(block['text'] ?? '') }
     case 'thinking':
-      return { type: 'thinking', thinking: String(block['thinking'] ?? ''), signature: String(block['signature'] ?? '') }
+      return {
+        type: 'thinking',
+        thinking: String(block['thinking'] ?? ''),
+        signature: String(block['signature'] ?? ''),
+      }
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: String(block['data'] ?? '') }
     case 'tool_use':

@@ -100,7 +100,12 @@ export class Conversation {
     const id = String(event['tool_use_id'])
     if (!this.#open.delete(id)) return
     const content = event['content'] ?? []
-    this.#say('user', { type: 'tool_result', tool_use_id: id, content, ...(event['is_error'] ? { is_error: true } : {}) })
+    this.#say('user', {
+      type: 'tool_result',
+      tool_use_id: id,
+      content,
+      ...(event['is_error'] ? { is_error: true } : {}),
+    })
   }
 
   /** Blocks of one side in a row are one message: the API wants the roles to alternate. */

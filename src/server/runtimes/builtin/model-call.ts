@@ -48,7 +48,8 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
   }
   if (sink.status() >= 400) return { failure: refusalOf(sink.status(), sink.refusal()) }
   const answer = collected.result()
-  if (answer.error) return { failure: { type: typeOfError(answer.error.type), message: answer.error.message, isRepeatable: true } }
+  if (answer.error)
+    return { failure: { type: typeOfError(answer.error.type), message: answer.error.message, isRepeatable: true } }
   if (sink.broken() !== undefined || !answer.isComplete) {
     const message = sink.broken() ?? 'the answer of the model broke off'
     return { failure: { type: 'model_request_failed_error', message, isRepeatable: true } }
@@ -112,9 +113,11 @@ function failureOf({ code, message }: AppError): { type: string; message: string
 }
 
 const typeOfError = (type: string): string =>
-  ({ overloaded_error: 'model_overloaded_error', rate_limit_error: 'model_rate_limited_error', billing_error: 'billing_error' })[
-    type
-  ] ?? 'model_request_failed_error'
+  ({
+    overloaded_error: 'model_overloaded_error',
+    rate_limit_error: 'model_rate_limited_error',
+    billing_error: 'billing_error',
+  })[type] ?? 'model_request_failed_error'
 
 /** A refusal of the upstream with its own words, cut to a readable length. */
 function refusalOf(status: number, body: string): ModelFailure {

@@ -53,7 +53,8 @@ export function builtinRuntime(deps: Deps): Runtime {
       const conversation = new Conversation()
       for await (const event of context.history()) conversation.add(event)
       const toolset = toolsFor(session.tools)
-      for (const warning of toolset.warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
+      for (const warning of toolset.warnings)
+        deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
       const tools = new Map(toolset.tools.map(enabled => [enabled.tool.name, enabled]))
       const toolContext = async () => ({
         sandbox: await deps.sandboxes.open(session.id),
@@ -123,7 +124,10 @@ async function* askModel(run: Run): AsyncGenerator<Batch, Answer | undefined> {
       return undefined
     }
     if ('answer' in result) {
-      yield [...answerEvents(result.answer, ids, tools), requestEnd(startId, { model_usage: modelUsage(result.answer) })]
+      yield [
+        ...answerEvents(result.answer, ids, tools),
+        requestEnd(startId, { model_usage: modelUsage(result.answer) }),
+      ]
       return result.answer
     }
     const isLast = tries >= maxRepeats || !result.failure.isRepeatable

@@ -39,9 +39,11 @@ async function resultOf(
   context: () => Promise<ToolContext>,
 ): Promise<ToolResult> {
   const enabled = tools.get(name)
-  if (!enabled) return failure(`there is no tool named ${name}; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
+  if (!enabled)
+    return failure(`there is no tool named ${name}; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
   if (permission === 'deny') return failure(`the policy of this agent does not allow ${name}`)
-  if (permission === 'ask') return failure(`${name} needs the approval of a person, and this server cannot ask for one yet`)
+  if (permission === 'ask')
+    return failure(`${name} needs the approval of a person, and this server cannot ask for one yet`)
   if (typeof input !== 'object' || input === null) return failure('the arguments are cut off or not valid JSON')
   const lent = await context().catch((error: unknown) => error)
   // Without a sandbox the model is told, and the run goes on.

@@ -1,0 +1,113 @@
+// The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
+const features = '^src/server/(system|usage|gateway|agents|runtimes|sandboxes|tools|sessions)/'
+const nouns = [
+  'agents/(agents|store)',
+  'gateway/(gateway|call)',
+  'http/(caller|idempotency)',
+  'runtimes/runtime',
+  'sandboxes/(sandbox|sandboxes)',
+  'sessions/sessions',
+  'tools/(tool|toolset)',
+  'usage/usage',
+].map(noun => `^src/server/${noun}\\.ts$`)
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'contract-imports-nothing-of-ours',
+      severity: 'error',
+      from: { path: '^src/contract/' },
+      to: { path: '^src/', pathNot: '^src/contract/' },
+    },
+    {
+      name: 'client-sees-only-the-contract',
+      severity: 'error',
+      from: { path: '^src/client/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/(client|contract)/' },
+    },
+    {
+      name: 'client-runs-in-browsers',
+      severity: 'error',
+      from: { path: '^src/client/', pathNot: '\\.test\\.ts$' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'cli-reaches-the-server-only-to-start-or-examine-it',
+      severity: 'error',
+      from: { path: '^src/cli/', pathNot: '^src/cli/(serve|doctor|migrate|local-service)\\.ts$|\\.test\\.ts$' },
+      to: { path: '^src/server/' },
+    },
+    {
+      name: 'platform-and-db-are-leaves',
+      severity: 'error',
+      from: { path: '^src/server/(platform|db)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/server/(platform|db)/|^src/contract/' },
+    },
+    {
+      name: 'platform-knows-no-database',
+      severity: 'error',
+      from: { path: '^src/server/platform/' },
+      to: { path: '^src/server/db/' },
+    },
+    {
+      name: 'http-knows-no-feature',
+      severity: 'error',
+      from: { path: '^src/server/http/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/server/(http|platform)/|^src/contract/' },
+    },
+    {
+      name: 'a-feature-sees-another-only-through-its-noun-files',
+      severity: 'error',
+      from: { path: features, pathNot: '\\.test\\.ts$' },
+      to: { path: features, pathNot: ['^src/server/$1/', ...nouns] },
+    },
+    {
+      name: 'a-feature-sees-another-only-as-types',
+      comment: 'Wiring happens in compose.ts. The tools and the runtime contract are libraries for runtimes.',
+      severity: 'error',
+      from: { path: features, pathNot: '\\.test\\.ts$' },
+      to: {
+        path: features,
+        pathNot: ['^src/server/$1/', '^src/server/(runtimes/runtime|tools/(tool|toolset)|sandboxes/sandbox)\\.ts$'],
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'stores-are-private',
+      severity: 'error',
+      from: { path: '^src/server/([^/]+)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/server/[^/]+/[^/]*store\\.ts$', pathNot: '^src/server/$1/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'only-compose-and-main-know-everything',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/server/(main|doctor)\\.ts$|^src/cli/|\\.test\\.ts$' },
+      to: { path: '^src/server/(compose|main)\\.ts$' },
+    },
+    {
+      name: 'no-sources-from-tests',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^(test|bench|scripts)/' },
+    },
+    {
+      name: 'not-resolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+}

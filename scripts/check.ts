@@ -1,0 +1,103 @@
+// Everything that must hold before a change lands: format and lint, types, import directions, dead code, tests.
+// A tool that examined nothing counts as failed.
+import { spawn } from 'node:child_process'
+import { delimiter, dirname, join } from 'node:path'
+
+interface Step {
+  readonly name: string
+  readonly command: readonly string[]
+  /** Finds in the output how many things were examined. */
+  readonly counted: RegExp
+  /** Turns a match into a count; the first group by default. */
+  readonly count?: (output: string) => number
+  readonly unit: string
+}
+
+interface Result {
+  readonly step: Step
+  readonly isGreen: boolean
+  readonly examined: number
+  readonly seconds: number
+}
+
+const root = dirname(import.meta.dirname)
+
+const steps: readonly Step[] = [
+  { name: 'format and lint', command: ['biome', 'ci', '.'], counted: /Checked (\d+) files?/, unit: 'files' },
+  {
+    name: 'types',
+    command: ['tsc', '-p', '.', '--listFiles'],
+    counted: /./,
+    count: output => output.split('\n').filter(line => line.startsWith(root) && !line.includes('node_modules')).length,
+    unit: 'files',
+  },
+  {
+    name: 'import directions',
+    command: ['depcruise', 'src', 'test', 'bench', 'scripts', '--config', '.dependency-cruiser.cjs'],
+    counted: /(\d+) modules/,
+    unit: 'modules',
+  },
+  { name: 'dead code', command: ['knip', '--performance'], counted: /parseFile\s+(\d+)/, unit: 'modules' },
+  {
+    name: 'tests',
+    command: [process.execPath, 'scripts/bootstrap.mjs', 'scripts/test.ts'],
+    counted: /^ℹ tests (\d+)/m,
+    unit: 'tests',
+  },
+]
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const results: Result[] = []
+  for (const step of steps) {
+    process.stdout.write(`\n== ${step.name}\n`)
+    const result = await run(step)
+    results.push(result)
+    if (!result.isGreen) break
+  }
+  process.stdout.write(`\n${results.map(line).join('\n')}\n`)
+  return results.length === steps.length && results.every(({ isGreen }) => isGreen) ? 0 : 1
+}
+
+function line({ step, isGreen, examined, seconds }: Result): string {
+  const verdict = isGreen ? 'ok    ' : examined === 0 ? 'NOTHING EXAMINED' : 'FAILED'
+  return `${verdict} ${step.name.padEnd(18)} ${String(examined).padStart(5)} ${step.unit.padEnd(8)} ${seconds.toFixed(0)} s`
+}
+
+async function run(step: Step): Promise<Result> {
+  const startedAt = performance.now()
+  const { code, output } = await outputOf(step)
+  const matched = step.counted.exec(output)
+  const examined = step.count ? step.count(output) : Number(matched?.[1] ?? 0)
+  return { step, isGreen: code === 0 && examined > 0, examined, seconds: (performance.now() - startedAt) / 1000 }
+}
+
+/** Runs a step and shows its output as it comes; the list of files of the compiler is only counted. */
+function outputOf({ command: [program = '', ...args], name }: Step): Promise<{ code: number; output: string }> {
+  const path = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter)
+  const child = spawn(program, args, {
+    cwd: root,
+    env: { ...process.env, PATH: path, FORCE_COLOR: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const take = (chunk: Buffer) => {
+    output += chunk
+    if (name !== 'types') process.stdout.write(chunk)
+  }
+  child.stdout.on('data', take)
+  child.stderr.on('data', take)
+  return new Promise(resolve => {
+    child.on('close', code => {
+      if (name === 'types' && code !== 0)
+        process.stdout.write(
+          output
+            .split('\n')
+            .filter(line => line.includes('error TS'))
+            .join('\n'),
+        )
+      resolve({ code: code ?? 1, output })
+    })
+  })
+}

@@ -1,0 +1,26 @@
+import type { Client } from '../client/client.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { tableLines } from './format.ts'
+import { dim, type Out } from './out.ts'
+import { plainLine } from './plain-text.ts'
+
+export interface ListArguments {
+  readonly limit: number
+  readonly cursor?: string | undefined
+}
+
+/** `agents ls`: the agents, newest first. */
+export async function listAgents(client: Client, { limit, cursor }: ListArguments, out: Out): Promise<ExitCode> {
+  const page = await client.agents.list({ query: { limit, ...(cursor !== undefined && { cursor }) } })
+  out.data(page)
+  if (page.agents.length === 0) {
+    out.line('There are no agents yet. Create one with POST /api/agents; sessions work without one, too.')
+    return exitCodes.ok
+  }
+  const rows = page.agents.map(({ id, status, model, name }) => [id, status, plainLine(model, 40), plainLine(name, 60)])
+  const [headings = '', ...lines] = tableLines(['ID', 'STATUS', 'MODEL', 'NAME'], rows)
+  out.line(dim(headings))
+  for (const line of lines) out.line(line)
+  if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
+  return exitCodes.ok
+}

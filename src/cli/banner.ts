@@ -1,0 +1,52 @@
+import { dim, type Piece, plain } from './out.ts'
+
+interface ServerFacts {
+  readonly url: string
+  readonly database: 'embedded' | 'external'
+  readonly sandboxDriver: string
+  readonly models: readonly string[]
+}
+
+interface Settings {
+  readonly masterKey: string | undefined
+  readonly insecureNoAuth: boolean
+  readonly dataDir: string
+}
+
+const maxModels = 6
+
+/** What a person needs who has just started the service: where it is, what it does, and the next step. */
+export function bannerLines({ url, database, sandboxDriver, models }: ServerFacts, settings: Settings): Piece[][] {
+  const { dataDir } = settings
+  const row = (name: string, text: string): Piece[] => [dim(`  ${name.padEnd(10)}`), plain(text)]
+  return [
+    [{ text: `Switchyard is ready at ${url}`, tone: 'good' }],
+    row('reference', `${url}/docs`),
+    row('access', accessText(settings)),
+    row('database', database === 'embedded' ? `embedded PostgreSQL in ${dataDir}` : 'PostgreSQL of DATABASE_URL'),
+    row('models', modelsText(models)),
+    row('sandbox', sandboxText(sandboxDriver)),
+    row('try', `npm run quickstart -- "What files are in your workspace?"`),
+    row('or', curlText(url, settings.masterKey !== undefined)),
+  ]
+}
+
+function accessText({ masterKey, insecureNoAuth }: Settings): string {
+  if (masterKey !== undefined) return 'a key is required (Authorization: Bearer ...)'
+  return insecureNoAuth ? 'AUTHENTICATION IS OFF, for every address' : 'authentication is off: loopback only'
+}
+
+function modelsText(models: readonly string[]): string {
+  if (models.length === 0) return 'none yet: set a provider key such as ANTHROPIC_API_KEY'
+  if (models.length === 1 && models[0] === 'demo') {
+    return 'demo (scripted answers; set a provider key such as ANTHROPIC_API_KEY for a real model)'
+  }
+  const rest = models.length - maxModels
+  return `${models.slice(0, maxModels).join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
+}
+
+const sandboxText = (driver: string): string =>
+  driver === 'virtual' ? 'virtual shell (no real programs; install bubblewrap for that)' : driver
+
+const curlText = (url: string, needsKey: boolean): string =>
+  `curl ${needsKey ? '-H "Authorization: Bearer $GATEWAY_MASTER_KEY" ' : ''}${url}/v1/models`

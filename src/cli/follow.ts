@@ -1,0 +1,115 @@
+import type { Client } from '../client/client.ts'
+import { type ReadEvent, type ReaderState, readEvents } from '../client/event-reader.ts'
+import { endsRun, type SessionEvent } from '../contract/events.ts'
+import { type Outcome, type RunEnd, runEndOf, textOf } from './event-lines.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { elapsedText } from './format.ts'
+import type { Out } from './out.ts'
+import { createTranscript } from './transcript.ts'
+
+interface FollowOptions {
+  readonly sessionId: string
+  /** Sequence number after which to start. */
+  readonly after: number
+  /** The prompt whose end is waited for, by its id or, as long as that is not known, by its text; any when absent. */
+  readonly prompt?: { readonly id: string } | { readonly text: string } | undefined
+  /** Aborts when the user wants the run to stop: it is asked to, and followed to its end. */
+  readonly stop: AbortSignal
+  readonly timeoutMs?: number | undefined
+}
+
+/** A run that was followed to its end. */
+export interface FollowedRun extends RunEnd {
+  /** Why we asked it to stop, if we did. */
+  readonly stoppedBy: 'user' | 'timeout' | undefined
+}
+
+/** What a person who has just sent the prompt need not be told; how it ended is for the command to say. */
+const isHidden = (event: SessionEvent): boolean =>
+  event.type === 'user.message' || event.type === 'session.status_running' || endsRun(event)
+
+/** Prints a run as it happens, over lost connections too, until it ends. */
+export async function followRun(client: Client, options: FollowOptions, out: Out): Promise<FollowedRun> {
+  const { sessionId, after } = options
+  const transcript = createTranscript(out, { isHidden })
+  const stopper = createStopper(client, options, out)
+  const isLast = lastEventTest(options.prompt)
+  const onState = (state: ReaderState) => noteState(out, state)
+  try {
+    for await (const read of readEvents({ client, sessionId, after, eventDeltas: out.isLive, onState })) {
+      stopper.note(read)
+      transcript.show(read)
+      if (read.ephemeral || !isLast(read.event)) continue
+      transcript.close()
+      return { ...runEndOf(read.event), stoppedBy: stopper.stoppedBy() }
+    }
+    return { outcome: 'stopped', text: 'the session was deleted', stoppedBy: stopper.stoppedBy() }
+  } finally {
+    transcript.close()
+    stopper.close()
+  }
+}
+
+/** The exit code that a followed run gives the command. */
+export function exitCodeOfRun({ outcome, stoppedBy }: { outcome: Outcome; stoppedBy?: FollowedRun['stoppedBy'] }): ExitCode {
+  if (stoppedBy === 'user' && outcome !== 'done') return exitCodes.interrupted
+  switch (outcome) {
+    case 'done':
+      return exitCodes.ok
+    case 'approval':
+      return exitCodes.blocked
+    case 'stopped':
+    case 'failed':
+      return exitCodes.failed
+  }
+}
+
+/** Says why nothing comes, so that a lost connection does not look like a slow model. */
+export function noteState(out: Out, state: ReaderState): void {
+  if (state.name !== 'waiting') return
+  out.note({ text: `… ${state.reason}; trying again in ${elapsedText(state.retryInMs)}`, tone: 'warning' })
+}
+
+/** A test for the event that ends the run of `prompt`. Ends of other prompts of the same session do not count. */
+function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) => boolean {
+  let promptId = prompt && 'id' in prompt ? prompt.id : undefined
+  const text = prompt && 'text' in prompt ? prompt.text : undefined
+  return event => {
+    if (promptId === undefined && text !== undefined) {
+      if (event.type === 'user.message' && textOf(event) === text) promptId = String(event['prompt_id'])
+      return event.type === 'session.deleted'
+    }
+    const own = event['prompt_id']
+    return endsRun(event) && (promptId === undefined || own === undefined || own === promptId)
+  }
+}
+
+/** Asks the run to stop when the user or the time limit says so; again when it starts only afterwards. */
+function createStopper(client: Client, { sessionId, stop, timeoutMs }: FollowOptions, out: Out) {
+  let stoppedBy: FollowedRun['stoppedBy']
+  const interrupt = () => {
+    client.sessions.interrupt({ params: { session_id: sessionId } }).catch((error: unknown) => {
+      out.note({ text: `the run could not be stopped: ${error instanceof Error ? error.message : error}`, tone: 'bad' })
+    })
+  }
+  const ask = (reason: 'user' | 'timeout') => {
+    if (stoppedBy) return
+    stoppedBy = reason
+    out.note(reason === 'user' ? '■ stopping (Ctrl-C again quits at once)' : '■ the time is up: stopping')
+    interrupt()
+  }
+  const onStop = () => ask('user')
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => ask('timeout'), timeoutMs)
+  if (stop.aborted) onStop()
+  else stop.addEventListener('abort', onStop, { once: true })
+  return {
+    stoppedBy: () => stoppedBy,
+    note({ ephemeral, event }: ReadEvent) {
+      if (!ephemeral && stoppedBy && event.type === 'session.status_running') interrupt()
+    },
+    close() {
+      clearTimeout(timer)
+      stop.removeEventListener('abort', onStop)
+    },
+  }
+}

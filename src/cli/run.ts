@@ -1,0 +1,77 @@
+import type { Client } from '../client/client.ts'
+import { outcomePiece } from './event-lines.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { CommandFailed } from './failures.ts'
+import { exitCodeOfRun, type FollowedRun, followRun } from './follow.ts'
+import { elapsedText } from './format.ts'
+import { dim, type Out, plain } from './out.ts'
+
+export interface RunArguments {
+  readonly prompt: string
+  /** The first model that is not scripted when absent, or the agent's. */
+  readonly model?: string | undefined
+  readonly agentId?: string | undefined
+  readonly timeoutMs?: number | undefined
+  /** True when the service ends with this command, so that going on needs a start of it. */
+  readonly isTemporary: boolean
+  readonly stop: AbortSignal
+}
+
+const demoModel = 'demo'
+
+/** `run`: starts a session with one prompt, prints what happens, and says where its files are and how to go on. */
+export async function runOnce(client: Client, args: RunArguments, out: Out): Promise<ExitCode> {
+  const startedAtMs = performance.now()
+  const model = args.model ?? (args.agentId === undefined ? await chooseModel(client, out) : undefined)
+  const session = await client.sessions.create({
+    body: {
+      prompt: args.prompt,
+      ...(model !== undefined && { model }),
+      ...(args.agentId !== undefined && { agent_id: args.agentId }),
+    },
+  })
+  out.line(dim(`session ${session.id}${model === undefined ? '' : `, model ${model}`}`))
+  const { timeoutMs, stop } = args
+  const end = await followRun(client, { sessionId: session.id, after: 0, timeoutMs, stop }, out)
+  await report(client, { args, end, sessionId: session.id, elapsedMs: performance.now() - startedAtMs }, out)
+  return exitCodeOfRun(end)
+}
+
+/** The first listed model that is real, else the scripted one; either choice is said. */
+async function chooseModel(client: Client, out: Out): Promise<string> {
+  const { data } = await client.models.list({ query: { limit: 1000 } })
+  const usable = data.map(({ id }) => id).filter(id => !id.endsWith('*'))
+  const real = usable.find(id => id !== demoModel)
+  if (real !== undefined) {
+    if (usable.length > 1) out.note(dim(`Model ${real}, the first one listed; choose another with --model.`))
+    return real
+  }
+  if (!usable.includes(demoModel)) throw new CommandFailed('The service has no models. Configure one, or name one with --model.')
+  out.note({ text: 'No model provider is set up: using "demo", whose answers are scripted, not real.', tone: 'warning' })
+  out.note(dim('For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST.'))
+  return demoModel
+}
+
+interface Report {
+  readonly args: RunArguments
+  readonly end: FollowedRun
+  readonly sessionId: string
+  readonly elapsedMs: number
+}
+
+async function report(client: Client, { args, end, sessionId, elapsedMs }: Report, out: Out): Promise<void> {
+  const { workspace } = await client.sessions.managedGet({ params: { session_id: sessionId } })
+  out.data({
+    type: 'switchyard.run_end',
+    session_id: sessionId,
+    outcome: end.outcome,
+    text: end.text,
+    workspace,
+    elapsed_ms: Math.round(elapsedMs),
+  })
+  out.line()
+  out.line(outcomePiece(end.outcome), plain(`${end.text} after ${elapsedText(elapsedMs)}`))
+  if (workspace !== null) out.line(dim('files:   '), plain(workspace))
+  out.line(dim('go on:   '), plain(`switchyard sessions send ${sessionId} "..." --follow`))
+  if (args.isTemporary) out.line(dim('         (start the service first: npm start)'))
+}

@@ -1,0 +1,120 @@
+import type { Client } from '../client/client.ts'
+import { readEvents } from '../client/event-reader.ts'
+import { type SessionStatus, sessionRoutes } from '../contract/sessions.ts'
+import type { ListArguments } from './agents.ts'
+import { outcomePiece } from './event-lines.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { exitCodeOfRun, followRun, noteState } from './follow.ts'
+import { agoText, tableLines } from './format.ts'
+import { dim, type Out, plain } from './out.ts'
+import { plainLine } from './plain-text.ts'
+import { createTranscript } from './transcript.ts'
+
+interface ListSessionsArguments extends ListArguments {
+  readonly status?: SessionStatus | undefined
+  readonly nowMs: number
+}
+
+/** `sessions ls`: the sessions, newest first. */
+export async function listSessions(client: Client, args: ListSessionsArguments, out: Out): Promise<ExitCode> {
+  const { limit, status, cursor, nowMs } = args
+  const query = { limit, ...(status && { status }), ...(cursor !== undefined && { cursor }) }
+  const { data, nextCursor } = await client.page(sessionRoutes.list, { query })
+  out.data({ data, next_cursor: nextCursor ?? null })
+  if (data.length === 0) {
+    out.line(status ? `No session is ${status}.` : 'There are no sessions yet. Start one: switchyard run "<prompt>"')
+    return exitCodes.ok
+  }
+  const rows = data.map(session => [
+    session.id,
+    session.status,
+    agoText(nowMs - session.time.updated),
+    plainLine(session.title, 80),
+  ])
+  const [headings = '', ...lines] = tableLines(['ID', 'STATUS', 'UPDATED', 'TITLE'], rows)
+  out.line(dim(headings))
+  for (const line of lines) out.line(line)
+  if (nextCursor !== undefined) out.note(dim(`More: --cursor ${nextCursor}`))
+  return exitCodes.ok
+}
+
+interface TailArguments {
+  readonly sessionId: string
+  /** `start`, or the sequence number after which to start; the last events when absent. */
+  readonly from?: 'start' | number | undefined
+  readonly stop: AbortSignal
+}
+
+const lastEvents = 10
+
+/** `sessions tail`: prints the events of a session and follows it, until it is deleted or the user has seen enough. */
+export async function tailSession(client: Client, { sessionId, from, stop }: TailArguments, out: Out): Promise<ExitCode> {
+  const after = from === 'start' ? 0 : (from ?? Math.max(0, (await lastSeq(client, sessionId)) - lastEvents))
+  const transcript = createTranscript(out)
+  const reading = readEvents({
+    client,
+    sessionId,
+    after,
+    signal: stop,
+    eventDeltas: out.isLive,
+    onState: state => noteState(out, state),
+  })
+  for await (const read of reading) transcript.show(read)
+  transcript.close()
+  return exitCodes.ok
+}
+
+interface SendArguments {
+  readonly sessionId: string
+  readonly text: string
+  /** That of the session's agent when absent. */
+  readonly model?: string | undefined
+  readonly follow: boolean
+  readonly stop: AbortSignal
+}
+
+/** `sessions send`: queues a prompt; with `follow` it prints the run until it ends. */
+export async function sendPrompt(client: Client, args: SendArguments, out: Out): Promise<ExitCode> {
+  const { sessionId, follow, stop } = args
+  const { after, prompt } = args.model === undefined ? await sendMessage(client, args) : await sendWithModel(client, args)
+  if (!follow) {
+    out.data({ session_id: sessionId, queued: true })
+    out.line({ text: '✓ ', tone: 'good' }, plain('queued'), dim(`  (follow it: switchyard sessions tail ${sessionId})`))
+    return exitCodes.ok
+  }
+  const end = await followRun(client, { sessionId, after, prompt, stop }, out)
+  out.line(outcomePiece(end.outcome), plain(end.text))
+  return exitCodeOfRun(end)
+}
+
+/** Without a model the service chooses, and names the prompt in its answer. */
+async function sendMessage(client: Client, { sessionId, text }: SendArguments) {
+  const content = [{ type: 'text' as const, text }]
+  const body = { events: [{ type: 'user.message' as const, content }] }
+  const { data } = await client.events.send({ params: { session_id: sessionId }, body })
+  const event = data.find(({ type }) => type === 'user.message') as { seq: number; prompt_id?: string } | undefined
+  const prompt = event?.prompt_id === undefined ? undefined : { id: event.prompt_id }
+  return { after: event?.seq ?? 0, prompt }
+}
+
+async function sendWithModel(client: Client, { sessionId, text, model = '' }: SendArguments) {
+  const after = await lastSeq(client, sessionId)
+  const body = { model: { modelID: model }, parts: [{ type: 'text' as const, text }] }
+  await client.sessions.promptAsync({ params: { session_id: sessionId }, body })
+  return { after, prompt: { text } }
+}
+
+/** `sessions stop`: stops the running prompt; those that wait go on. */
+export async function stopSession(client: Client, { sessionId }: { readonly sessionId: string }, out: Out): Promise<ExitCode> {
+  await client.sessions.interrupt({ params: { session_id: sessionId } })
+  out.data({ session_id: sessionId, stop_requested: true })
+  out.line({ text: '■ ', tone: 'warning' }, plain('the running prompt was asked to stop; prompts that wait go on'))
+  return exitCodes.ok
+}
+
+/** Sequence number of the last event; 0 for a log without one. */
+async function lastSeq(client: Client, sessionId: string): Promise<number> {
+  const query = { order: 'desc', limit: 1 } as const
+  const { data } = await client.events.list({ params: { session_id: sessionId }, query })
+  return data[0]?.seq ?? 0
+}

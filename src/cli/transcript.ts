@@ -1,0 +1,71 @@
+import type { SessionEvent } from '../contract/events.ts'
+import type { ReadEvent } from '../client/event-reader.ts'
+import { eventLines, textOf } from './event-lines.ts'
+import type { Out } from './out.ts'
+
+/** Prints the events of a session as they come; text that is still being written appears at once on a terminal. */
+export interface Transcript {
+  show(read: ReadEvent): void
+  /** Ends a line that is still open. */
+  close(): void
+}
+
+interface TranscriptOptions {
+  /** True for events that are left out of the text for people; none when absent. */
+  readonly isHidden?: (event: SessionEvent) => boolean
+}
+
+/** A message whose text is being shown before its event is stored. */
+interface Preview {
+  readonly eventId: string
+  text: string
+}
+
+export function createTranscript(out: Out, { isHidden = () => false }: TranscriptOptions = {}): Transcript {
+  let preview: Preview | undefined
+
+  const close = () => {
+    if (preview && preview.text !== '' && !preview.text.endsWith('\n')) out.text('\n')
+    preview = undefined
+  }
+
+  const showDelta = (eventId: string, text: string) => {
+    if (!out.isLive || text === '') return
+    if (preview?.eventId !== eventId) {
+      close()
+      preview = { eventId, text: '' }
+    }
+    preview.text += text
+    out.text(text)
+  }
+
+  /** True when the stored text goes on where the preview stopped; deltas that were lost show the message again. */
+  const completesPreview = (event: SessionEvent): boolean => {
+    if (preview?.eventId !== event.id) return false
+    const text = textOf(event)
+    if (!text.startsWith(preview.text)) return false
+    showDelta(event.id, text.slice(preview.text.length))
+    return true
+  }
+
+  const showEvent = (event: SessionEvent) => {
+    out.data(event)
+    const isComplete = completesPreview(event)
+    const lines = isComplete || isHidden(event) ? [] : eventLines(event)
+    if (isComplete || lines.length > 0) close()
+    for (const line of lines) out.line(...line)
+  }
+
+  return {
+    show({ ephemeral, event }) {
+      if (!ephemeral) showEvent(event)
+      else if (event.type === 'event_delta') showDelta(String(event['event_id']), deltaText(event['delta']))
+    },
+    close,
+  }
+}
+
+function deltaText(delta: unknown): string {
+  const { content } = (delta ?? {}) as { readonly content?: { readonly text?: unknown } }
+  return typeof content?.text === 'string' ? content.text : ''
+}

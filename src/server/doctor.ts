@@ -1,0 +1,154 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, resolve } from 'node:path'
+import { type Config, ConfigError, type Environment, loadConfig, type Overrides } from './config.ts'
+import { createPool } from './db/connect.ts'
+import { packagedBuild } from './db/embedded/binaries.ts'
+import { pendingMigrations } from './db/migrate.ts'
+import { bubblewrapDriver } from './sandboxes/bubblewrap.ts'
+import { sandboxLimits } from './sandboxes/sandbox.ts'
+
+/** What an examination found about one thing; no finding holds a secret. */
+export interface Finding {
+  readonly name: string
+  readonly state: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** What to do, unless all is well. */
+  readonly next?: string
+}
+
+interface Inputs {
+  readonly env: Environment
+  readonly overrides: Overrides
+}
+
+/** Examines whether a server could start here, without starting or changing anything. */
+export async function examine({ env, overrides }: Inputs): Promise<Finding[]> {
+  const { config, finding } = examineConfig({ env, overrides })
+  if (!config) return [finding, await examineSandbox()]
+  return [
+    finding,
+    ...config.warnings.map(warned),
+    examineModels(config),
+    await examineDataDir(config.dataDir),
+    await examineDatabase(config),
+    await examineSandbox(),
+  ]
+}
+
+const warned = (warning: string): Finding => ({ name: 'configuration', state: 'warn', detail: warning })
+
+function examineConfig(inputs: Inputs): { config: Config | undefined; finding: Finding } {
+  const name = 'configuration'
+  try {
+    const config = loadConfig(inputs)
+    return { config, finding: { name, state: 'ok', detail: config.file ?? 'from the environment; no file' } }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const next = 'correct what is named, then run this again'
+    return { config: undefined, finding: { name, state: 'fail', detail: error.message, next } }
+  }
+}
+
+/** Names of providers only: their keys stay out of sight. */
+function examineModels({ deployments, demo }: Config): Finding {
+  const name = 'model providers'
+  const providers = [...new Set(deployments.map(({ provider }) => provider))]
+  if (providers.length > 0) return { name, state: 'ok', detail: providers.join(', ') }
+  const detail = demo ? 'none: only the scripted model "demo" answers' : 'none, and the model "demo" is switched off'
+  const next = 'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST'
+  return { name, state: 'warn', detail, next }
+}
+
+async function examineDataDir(dataDir: string): Promise<Finding> {
+  const name = 'data folder'
+  const folder = resolve(dataDir)
+  const existing = await nearestExisting(folder)
+  const detail = existing === folder ? folder : `${folder} (does not exist yet)`
+  try {
+    if (!(await stat(existing)).isDirectory()) throw new Error(`${existing} is no folder`)
+    await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+    return { name, state: 'ok', detail }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const next = 'give this user the right to write there, or name another one with --data-dir or SWITCHYARD_DATA_DIR'
+    return { name, state: 'fail', detail: `${detail}: ${reason}`, next }
+  }
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined)
+  return found || dirname(path) === path ? path : nearestExisting(dirname(path))
+}
+
+function examineDatabase({ databaseUrl }: Config): Promise<Finding> | Finding {
+  return databaseUrl === undefined ? examineEmbedded() : examineServer(databaseUrl)
+}
+
+function examineEmbedded(): Finding {
+  const name = 'database'
+  try {
+    const { version } = packagedBuild()
+    return { name, state: 'ok', detail: `embedded PostgreSQL ${version}, in the data folder` }
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    return { name, state: 'fail', detail, next: 'run "npm ci" again, or set DATABASE_URL' }
+  }
+}
+
+async function examineServer(url: string): Promise<Finding> {
+  const name = 'database'
+  const pool = createPool({ url, max: 1, connectTimeoutMs: 3_000, onLost: () => undefined })
+  try {
+    const { rows } = await pool.query<{ server_version: string }>('show server_version')
+    const version = `PostgreSQL ${rows[0]?.server_version ?? ''}`
+    const pending = await pendingMigrations(pool)
+    if (pending.length === 0) return { name, state: 'ok', detail: `${version}, up to date` }
+    const next = 'nothing: the next start applies them; "switchyard migrate" does it now'
+    return { name, state: 'warn', detail: `${version}, migrations to apply: ${pending.join(', ')}`, next }
+  } catch (error) {
+    const detail = `DATABASE_URL: ${databaseReason(error)}`
+    return { name, state: 'fail', detail, next: 'check that the database runs, its address, user and password' }
+  } finally {
+    await pool.end()
+  }
+}
+
+/** For a host with several addresses the message is empty and the reasons are inside. */
+function databaseReason(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(databaseReason).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function examineSandbox(): Promise<Finding> {
+  const name = 'sandbox'
+  try {
+    const { detail } = await bubblewrapDriver(sandboxLimits)
+    return { name, state: 'ok', detail: `bubblewrap: ${detail}` }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const detail = `bubblewrap does not work here (${reason}); tools run in the simulated shell instead`
+    return {
+      name,
+      state: 'warn',
+      detail,
+      next: 'install bubblewrap (on Debian: apt install bubblewrap) for real programs',
+    }
+  }
+}
+
+/** Whether a server could listen on the configured address now; undefined when the configuration cannot be read. */
+export async function examinePort({ env, overrides }: Inputs): Promise<Finding | undefined> {
+  const { config } = examineConfig({ env, overrides })
+  if (!config) return undefined
+  const { host, port } = config
+  const server = createServer()
+  const refusal = await new Promise<NodeJS.ErrnoException | undefined>(done => {
+    server.once('error', done)
+    server.listen({ host, port }, () => server.close(() => done(undefined)))
+  })
+  const name = 'port'
+  if (!refusal) return { name, state: 'ok', detail: `${port} on ${host} is free` }
+  const reason = refusal.code === 'EADDRINUSE' ? 'is used by another program' : `cannot be used: ${refusal.message}`
+  return { name, state: 'fail', detail: `${port} on ${host} ${reason}`, next: 'choose another one with --port or PORT' }
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createUsageTap } from './usage-tap.ts'
+
+const frame = (type: string, fields: object = {}) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+
+const start = frame('message_start', {
+  message: {
+    usage: {
+      input_tokens: 7,
+      cache_read_input_tokens: 100,
+      cache_creation_input_tokens: 30,
+      cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+      output_tokens: 1,
+    },
+  },
+})
+const delta = (text: string) => frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })
+const ending = [
+  frame('message_delta', { delta: { stop_reason: 'pause_turn' }, usage: { output_tokens: 11 } }),
+  frame('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 12, input_tokens: 9 } }),
+  frame('message_stop'),
+].join('')
+const whole = `${start}: a comment\n\n${frame('ping')}${delta('event: message_delta\n\nerror')}${delta('é😀')}${ending}`
+
+const read = (chunks: readonly Buffer[]) => {
+  const tap = createUsageTap()
+  for (const chunk of chunks) tap.push(chunk)
+  const { usage, stopReason, hasStarted, hasContent, end } = tap
+  return { usage, stopReason, hasStarted, hasContent, end }
+}
+
+const expected = {
+  usage: {
+    input_tokens: 9,
+    cache_read_tokens: 100,
+    cache_write_5m_tokens: 10,
+    cache_write_1h_tokens: 20,
+    output_tokens: 12,
+    estimated: false,
+  },
+  stopReason: 'tool_use',
+  hasStarted: true,
+  hasContent: true,
+  end: 'stop',
+}
+
+test('U4, U5: counts are totals so far, and cache writes stay apart by lifetime', () => {
+  assert.deepEqual(read([Buffer.from(whole)]), expected)
+})
+
+test('the counts are the same however the bytes are cut, with either kind of line end', () => {
+  const windows = Buffer.from(whole.replaceAll('\n', '\r\n'))
+  const plain = Buffer.from(whole)
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(fc.nat(plain.length), { maxLength: 60 }), (isWindows, places) => {
+      const bytes = isWindows ? windows : plain
+      const cuts = [0, ...places.sort((a, b) => a - b), bytes.length]
+      const chunks = cuts.slice(1).map((end, at) => bytes.subarray(cuts[at], end))
+      assert.deepEqual(read(chunks), expected)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('no bytes at all make the tap throw', () => {
+  const odd = fc.constantFrom(
+    'event: message_start\n',
+    'data: ',
+    '{"message":5}',
+    'null',
+    '\n\n',
+    '\r\n\r\n',
+    '{"usage":[]',
+    start,
+  )
+  fc.assert(
+    fc.property(fc.array(fc.oneof(odd, fc.string()), { maxLength: 30 }), parts => {
+      read(parts.map(part => Buffer.from(part)))
+    }),
+  )
+})
+
+test('U8: a stream that broke off counts what was sent, as an estimate', () => {
+  const { usage, end } = read([
+    Buffer.from(start),
+    ...Array.from({ length: 50 }, () => Buffer.from(delta('twelve chars'))),
+  ])
+  assert.equal(end, undefined)
+  assert.equal(usage.estimated, true)
+  assert.equal(usage.input_tokens, 7)
+  assert.ok(usage.output_tokens > 100 && usage.output_tokens < 250, `${usage.output_tokens} tokens for 600 characters`)
+})
+
+test('a frame of any length costs no more memory than the limit, and the next frame is read', () => {
+  const tap = createUsageTap()
+  tap.push(Buffer.from(`${start}event: content_block_delta\ndata: "`))
+  for (let at = 0; at < 1000; at++) tap.push(Buffer.alloc(10_000, 'x'))
+  tap.push(Buffer.from(`"\n\n${ending}`))
+  assert.equal(tap.stopReason, 'tool_use')
+})

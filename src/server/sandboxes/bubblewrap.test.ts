@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { bubblewrapDriver } from './bubblewrap.ts'
+import { type BoundRequest, type SandboxDriver, sandboxLimits } from './sandbox.ts'
+import { eventually, isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
+
+const MiB = 1024 * 1024
+const limits = {
+  ...sandboxLimits,
+  memoryBytes: 256 * MiB,
+  processes: 64,
+  fileBytes: 2 * MiB,
+  totalOutputBytes: 16 * MiB,
+  graceMs: 300,
+}
+
+let driver: SandboxDriver
+let folder: string
+const canary = 'canary-7f3a9c'
+
+before(async () => {
+  process.env['SWITCHYARD_TEST_CANARY'] = canary
+  // Fails with the reason where bubblewrap is missing or not permitted: these guarantees cannot be shown without it.
+  driver = await bubblewrapDriver(limits)
+  folder = await temporaryFolder()
+  if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
+})
+after(() => {
+  delete process.env['SWITCHYARD_TEST_CANARY']
+})
+
+const run = (command: string, request: Partial<BoundRequest> = {}) =>
+  driver.exec(folder, { command, timeoutMs: 20_000, signal: new AbortController().signal, ...request })
+
+/** A long sleep that can be told from all others on this machine. */
+const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
+
+test('output, order of both streams and exit code come back', async () => {
+  const { outcome, exitCode, output, truncated } = await run('echo one; echo two >&2; echo three; exit 7')
+  assert.deepEqual(
+    { outcome, exitCode, output, truncated },
+    {
+      outcome: 'exited',
+      exitCode: 7,
+      output: 'one\ntwo\nthree\n',
+      truncated: false,
+    },
+  )
+})
+
+test('nothing of the environment of the server is inside', async () => {
+  const { output } = await run('env; cat /proc/*/environ | tr "\\0" "\\n"; set; grep -r canary /etc /tmp /dev/shm .')
+  assert.match(output, /^HOME=\/workspace$/m)
+  assert.doesNotMatch(output, new RegExp(canary))
+  assert.doesNotMatch(output, /SWITCHYARD|NODE_/)
+})
+
+test('files and processes of the host are not visible, and only the workspace and scratch folders can be written', async () => {
+  const outside = join(await temporaryFolder(), 'file')
+  await writeFile(outside, 'visible')
+  const { output: root } = await run('ls -A /')
+  const system = new Set(['bin', 'dev', 'etc', 'lib', 'lib32', 'lib64', 'proc', 'sbin', 'tmp', 'usr', 'workspace'])
+  assert.deepEqual(
+    root
+      .trim()
+      .split('\n')
+      .filter(name => !system.has(name)),
+    [],
+  )
+  for (const path of [
+    '/etc/shadow',
+    '/root',
+    '/home',
+    '/sys',
+    '/proc/1/root/etc/shadow',
+    outside,
+    `/workspace/..${outside}`,
+  ]) {
+    assert.notEqual((await run(`ls -d ${path}`)).exitCode, 0, path)
+  }
+  for (const path of ['/x', '/etc/x', '/usr/x', '/dev/x', '/proc/sys/kernel/hostname']) {
+    assert.notEqual((await run(`test -w ${path} || touch ${path}`)).exitCode, 0, path)
+  }
+  assert.equal((await run('touch /workspace/x /tmp/x /dev/shm/x && rm /workspace/x')).exitCode, 0)
+  assert.equal(
+    (await run(`tr "\\0" " " </proc/[0-9]*/cmdline; cat /proc/[0-9]*/cmdline | grep -c ${process.pid}`)).exitCode,
+    1,
+  )
+  assert(Number((await run('ls /proc | grep -c "^[0-9]"')).output) < 8)
+})
+
+test('a command has no rights: not root, no capabilities, none to gain, no deep system calls', async () => {
+  const { output } = await run(
+    'id -u; grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status; unshare -Ur true; mount -t tmpfs x /tmp',
+  )
+  assert.doesNotMatch(output, /^0$/m)
+  for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb']) assert.match(output, new RegExp(`^Cap${set}:\\s*0+$`, 'm'))
+  assert.match(output, /^NoNewPrivs:\s*1$/m)
+  assert.match(output, /^Seccomp:\s*2$/m)
+  assert.match(output, /unshare failed/)
+})
+
+test('no process inside is root outside', async () => {
+  const marker = longSleep()
+  const stop = new AbortController()
+  const running = run(marker, { signal: stop.signal })
+  await eventually(() => isRunning(marker))
+  for (const pid of await readdir('/proc')) {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    if (line !== `${marker.replace(' ', '\0')}\0`) continue
+    assert.notEqual((await stat(`/proc/${pid}`)).uid, 0)
+  }
+  stop.abort()
+  await running
+})
+
+test('there is no network: neither the server’s own loopback nor any other address', async () => {
+  let connections = 0
+  const server = createServer(socket => {
+    connections++
+    socket.destroy()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  assert(address && typeof address === 'object')
+  for (const target of [`127.0.0.1/${address.port}`, '1.1.1.1/53', '10.0.0.1/80', '169.254.169.254/80']) {
+    assert.notEqual((await run(`exec 3<>/dev/tcp/${target}`, { timeoutMs: 5_000 })).exitCode, 0, target)
+  }
+  assert.equal((await run('tail -n +3 /proc/net/dev | grep -vc lo:')).output.trim(), '0')
+  server.close()
+  assert.equal(connections, 0)
+})
+
+test('an endless loop is stopped at its time-out', async () => {
+  const { outcome, exitCode } = await run('while :; do :; done', { timeoutMs: 300 })
+  assert.deepEqual([outcome, exitCode], ['timed_out', null])
+})
+
+test('at the time-out a command may still say something', async () => {
+  const { output } = await run('trap "echo tidy; exit 0" TERM; echo ready; sleep 60 & wait', { timeoutMs: 500 })
+  assert.equal(output, 'ready\ntidy\n')
+})
+
+test('a command that ignores the polite signal is ended all the same', async () => {
+  const marker = longSleep()
+  const { outcome } = await run(`trap "" TERM INT HUP; ${marker}; ${marker}`, { timeoutMs: 300 })
+  assert.equal(outcome, 'timed_out')
+  assert.equal(await isRunning(marker), false)
+})
+
+test('a child in the background is gone when the call returns', async () => {
+  const marker = longSleep()
+  const { output } = await run(`(${marker} &); setsid nohup ${marker} >/dev/null 2>&1 & echo back`)
+  assert.equal(output, 'back\n')
+  assert.equal(await isRunning(marker), false)
+})
+
+test('a cancellation ends everything at once', async () => {
+  const marker = longSleep()
+  const stop = new AbortController()
+  const running = run(`trap "" TERM; setsid ${marker} & ${marker}`, { signal: stop.signal })
+  await eventually(() => isRunning(marker))
+  const from = performance.now()
+  stop.abort()
+  assert.equal((await running).outcome, 'cancelled')
+  assert(performance.now() - from < 1000)
+  assert.equal(await isRunning(marker), false)
+  assert.equal((await run('echo never', { signal: stop.signal })).output, '')
+})
+
+test('endless output is kept up to its limit, counted, and stopped', async () => {
+  const { outcome, output, outputBytes, truncated } = await run('yes')
+  assert.equal(outcome, 'output_limit')
+  assert(output.length < limits.outputBytes + 200)
+  assert(outputBytes > limits.totalOutputBytes)
+  assert(truncated)
+})
+
+test('long output that ends is counted, and its end is kept', async () => {
+  const { exitCode, output, outputBytes } = await run('yes | head -c 5000000; echo; echo the end')
+  assert.deepEqual([exitCode, outputBytes], [0, 5_000_009])
+  assert(output.endsWith('\nthe end\n'))
+})
+
+test('a fork bomb stays within its number of processes and is gone after the time-out', async () => {
+  const marker = longSleep()
+  const started = await run(`for i in $(seq 200); do ${marker} & done; ls /proc | grep -c "^[0-9]"`)
+  assert.match(started.output, /Resource temporarily unavailable/)
+  assert(Number(started.output.trim().split('\n').at(-1)) <= limits.processes)
+  await run(`bomb() { bomb | bomb & }; bomb; ${marker}`, { timeoutMs: 700 })
+  assert.equal(await isRunning(marker), false)
+  assert.equal((await run('echo fine')).output, 'fine\n')
+})
+
+test('memory is bounded, also that of the folders in memory', async () => {
+  assert.notEqual((await run('head -c 600M /dev/zero | tail | wc -c; exit ${PIPESTATUS[1]}')).exitCode, 0)
+  const { output } = await run('df -B1 --output=size /tmp /dev/shm | tail -n +2')
+  for (const size of output.trim().split('\n')) assert.equal(Number(size), limits.scratchBytes)
+})
+
+test('one file cannot fill the disk', async () => {
+  assert.notEqual((await run('head -c 20M /dev/zero > large')).exitCode, 0)
+  assert.equal((await stat(join(folder, 'large'))).size, limits.fileBytes)
+})
+
+test('parallel commands of one workspace see the same files and not each other', async () => {
+  const results = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      run(`echo ${index} > parallel-${index}; echo x > /tmp/mine; ls /tmp | wc -l`),
+    ),
+  )
+  assert.deepEqual(
+    results.map(({ output }) => output.trim()),
+    Array(8).fill('1'),
+  )
+  assert.equal((await run('cat parallel-* | sort -n | tr -d "\\n"')).output, '01234567')
+})
+
+test('a command that a signal ended has 128 plus its number as exit code, and no text of ours', async () => {
+  const { exitCode, output } = await run('kill -KILL $$')
+  assert.deepEqual([exitCode, output], [137, ''])
+})
+
+test('when the server is killed, its commands end with it', async () => {
+  const marker = longSleep()
+  const program = `
+    import { bubblewrapDriver } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url).href)}
+    import { sandboxLimits } from ${JSON.stringify(new URL('./sandbox.ts', import.meta.url).href)}
+    const driver = await bubblewrapDriver(sandboxLimits)
+    const command = ['sleep', process.argv[1]].join(' ') + '; true'
+    await driver.exec(process.argv[2], { command, timeoutMs: 60000, signal: new AbortController().signal })`
+  const args = ['--input-type=module', '-e', program, marker.slice('sleep '.length), folder]
+  const server = spawn(process.execPath, args, { stdio: 'ignore', env: {} })
+  const sleeping = marker.replace(' ', '\0')
+  await eventually(() => isRunning(sleeping))
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  await eventually(async () => !(await isRunning(sleeping)))
+})
+
+test('a folder that is gone is an error of the server, described in its log only', async () => {
+  const missing = join(tmpdir(), 'switchyard-no-such-folder')
+  const request = { command: 'true', timeoutMs: 1000, signal: new AbortController().signal }
+  await assert.rejects(driver.exec(missing, request), { code: 'internal', message: 'the sandbox could not be started' })
+})

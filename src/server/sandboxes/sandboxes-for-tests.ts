@@ -1,0 +1,44 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { pause } from '../platform/timers.ts'
+import type { SandboxDriverName } from './sandbox.ts'
+import { createSandboxes, type Sandboxes } from './sandboxes.ts'
+
+/** A logger that says nothing. */
+export const quiet = { info() {}, warn() {}, error() {} }
+
+/** A new folder, deleted after the last test of the file. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not work. */
+export async function sandboxesForTests(prefer: SandboxDriverName): Promise<Sandboxes & { workspacesDir: string }> {
+  const workspacesDir = await temporaryFolder()
+  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer })
+  after(() => sandboxes.stopAll())
+  return { ...sandboxes, workspacesDir }
+}
+
+/** Waits until `isTrue` holds; fails after 10 s. */
+export async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    if (await isTrue()) return
+    await pause(20)
+  }
+  throw new Error('this did not become true within 10 s')
+}
+
+/** True while a process of this machine has `marker` in its command line, this process apart. */
+export async function isRunning(marker: string): Promise<boolean> {
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    if (line.includes(marker)) return true
+  }
+  return false
+}

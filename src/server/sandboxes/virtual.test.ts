@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sandboxLimits } from './sandbox.ts'
+import { temporaryFolder } from './sandboxes-for-tests.ts'
+import { virtualDriver } from './virtual.ts'
+
+const driver = virtualDriver(sandboxLimits)
+const base = await temporaryFolder()
+const folder = join(base, 'ses')
+await mkdir(folder)
+
+const run = (command: string, timeoutMs = 20_000, signal = new AbortController().signal) =>
+  driver.exec(folder, { command, timeoutMs, signal })
+
+test('output and exit code come back, and files stay from call to call', async () => {
+  assert.equal((await run('mkdir -p a && echo one > a/b')).exitCode, 0)
+  const { outcome, exitCode, output } = await run('pwd; cat a/b; echo two >&2; exit 7')
+  assert.deepEqual([outcome, exitCode, output], ['exited', 7, '/workspace\none\ntwo\n'])
+})
+
+test('nothing outside of the workspace can be read or written, also not through links', async () => {
+  await writeFile(join(base, 'secret'), 'visible')
+  await mkdir(join(base, 'ses2'))
+  await symlink('../secret', join(folder, 'link'))
+  await symlink('../ses2', join(folder, 'folder-link'))
+  const reads = [
+    'cat ../secret',
+    `cat ${base}/secret`,
+    'cat link',
+    'cat /workspace/../secret',
+    'cat /etc/hostname',
+    'ls folder-link/',
+  ]
+  for (const command of reads) {
+    const { exitCode, output } = await run(command)
+    assert.notEqual(exitCode, 0, command)
+    assert.doesNotMatch(output, /visible/, command)
+  }
+  await run(
+    `echo x > ../new; echo x > ${base}/new; echo x > link; echo x > folder-link/new; ln -s ${base}/secret l; echo x > l`,
+  )
+  assert.deepEqual((await readdir(base)).sort(), ['secret', 'ses', 'ses2'])
+  assert.deepEqual(await readdir(join(base, 'ses2')), [])
+})
+
+test('nothing of the environment of the server is inside, and there is no network', async () => {
+  process.env['SWITCHYARD_TEST_CANARY'] = 'canary-51d2'
+  const { output } = await run('env; set; cat /proc/self/environ; curl http://127.0.0.1/')
+  delete process.env['SWITCHYARD_TEST_CANARY']
+  assert.doesNotMatch(output, /canary/)
+  assert.match(output, /curl: command not found/)
+})
+
+test('a regular expression that never ends is stopped at its time-out, and the server stays awake', async () => {
+  let ticks = 0
+  const ticking = setInterval(() => ticks++, 20)
+  const { outcome } = await run(`[[ ${'a'.repeat(40)}! =~ ^(a+)+$ ]]; sleep 30`, 800)
+  clearInterval(ticking)
+  assert.equal(outcome, 'timed_out')
+  assert(ticks > 10)
+})
+
+test('an endless loop and endless output end', async () => {
+  assert.equal((await run('while true; do :; done')).outcome, 'exited')
+  const { output } = await run('while true; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done')
+  assert(output.length < sandboxLimits.outputBytes + 200)
+})
+
+test('a cancellation ends a command at once', async () => {
+  const stop = new AbortController()
+  const running = run('sleep 30', 20_000, stop.signal)
+  setImmediate(() => stop.abort())
+  const from = performance.now()
+  assert.equal((await running).outcome, 'cancelled')
+  assert(performance.now() - from < 2000)
+})
+
+test('parallel commands of one workspace see the same files', async () => {
+  await Promise.all(['1', '2', '3'].map(name => run(`echo ${name} > parallel-${name}`)))
+  assert.equal((await run('cat parallel-*')).output, '1\n2\n3\n')
+})

@@ -1,0 +1,37 @@
+import type { Config } from './config.ts'
+import { asUnavailable, createPool } from './db/connect.ts'
+import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
+import { migrate, pendingMigrations } from './db/migrate.ts'
+import type { Log } from './platform/log.ts'
+
+interface Inputs {
+  readonly config: Config
+  readonly log: Log
+  /** `plan` only lists what `apply` would do. */
+  readonly mode: 'plan' | 'apply'
+}
+
+export interface Upgrade {
+  readonly database: 'embedded' | 'external'
+  /** The migrations that were applied, or would be, in order. */
+  readonly migrations: readonly string[]
+}
+
+/**
+ * Brings the database to this version of the program, or says what that would take. The embedded database is started for
+ * it and stopped again; `unavailable` when a server runs on its folder.
+ */
+export async function upgradeDatabase({ config, log, mode }: Inputs): Promise<Upgrade> {
+  const { databaseUrl, dataDir } = config
+  const embedded = databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir, log }) : undefined
+  const pool = createPool({ url: databaseUrl ?? embedded?.url ?? '', max: 1, onLost: () => undefined })
+  try {
+    const migrations = mode === 'plan' ? await pendingMigrations(pool) : await migrate(pool)
+    return { database: embedded ? 'embedded' : 'external', migrations }
+  } catch (error) {
+    throw asUnavailable(error)
+  } finally {
+    await pool.end()
+    await embedded?.stop()
+  }
+}

@@ -1,0 +1,105 @@
+import type { AddressInfo } from 'node:net'
+import type { Config, Deployment } from '../../src/server/config.ts'
+import { createGateway } from '../../src/server/gateway/gateway.ts'
+import { serveMessages, serveModels } from '../../src/server/gateway/routes.ts'
+import { masterCaller } from '../../src/server/http/caller.ts'
+import { createServer } from '../../src/server/http/server.ts'
+import { createLog } from '../../src/server/platform/log.ts'
+import { createOutbound } from '../../src/server/platform/outbound.ts'
+import type { UsageRow } from '../../src/server/usage/usage.ts'
+
+interface Options {
+  readonly deployments?: readonly Deployment[]
+  readonly demo?: boolean
+  readonly maxStreams?: number
+  readonly pingAfterMs?: number
+  readonly random?: () => number
+  /** The hosts of `deployments` unless given. */
+  readonly allow?: Config['outboundAllow']
+}
+
+export type GatewayApp = Awaited<ReturnType<typeof startGatewayApp>>
+
+/** Starts a server with the gateway's routes alone, open to any caller, on a free port; bookings are kept in memory. */
+export async function startGatewayApp({
+  deployments = [],
+  demo = true,
+  maxStreams = 1000,
+  allow,
+  ...rest
+}: Options = {}) {
+  const booked: UsageRow[] = []
+  const bookings = createWaiters(booked)
+  const log = createLog('silent')
+  const outbound = createOutbound({ allow: allow ?? deployments.map(({ apiBase }) => new URL(apiBase).host) })
+  const gateway = createGateway({
+    config: { deployments, demo, limits: { maxStreams, maxSessions: 1 } },
+    outbound,
+    usage: {
+      book(row) {
+        booked.push(row)
+        bookings.check()
+      },
+    },
+    log,
+    ...rest,
+  })
+  const app = createServer({ authenticate: async () => masterCaller, log, translateError: thrown => thrown })
+  serveMessages(app, { gateway })
+  serveModels(app, { gateway })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    gateway,
+    booked: booked as readonly UsageRow[],
+    /** Resolves once `count` calls have been booked. */
+    bookedCalls: bookings.until,
+    /** POST /v1/messages; `body` may be text, to say every byte. */
+    post: (
+      body: unknown,
+      { path = '/v1/messages', ...init }: Omit<RequestInit, 'body' | 'method'> & { path?: string } = {},
+    ) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        ...init,
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...init.headers },
+      }),
+    async stop(): Promise<void> {
+      await app.close()
+      await gateway.close()
+    },
+  }
+}
+
+function createWaiters(rows: readonly unknown[]) {
+  let waiting: { readonly count: number; readonly resolve: () => void }[] = []
+  return {
+    check() {
+      for (const { count, resolve } of waiting) if (rows.length >= count) resolve()
+      waiting = waiting.filter(({ count }) => rows.length < count)
+    },
+    until: (count: number) =>
+      new Promise<void>(resolve => {
+        if (rows.length >= count) resolve()
+        else waiting.push({ count, resolve })
+      }),
+  }
+}
+
+/** A deployment of Anthropic's format at `apiBase`, as a configuration would make it. */
+export const deploymentAt = (apiBase: string, changes: Partial<Deployment> = {}): Deployment => ({
+  id: 'test.1',
+  alias: 'test-model',
+  provider: 'anthropic',
+  upstreamModel: 'test-model',
+  protocol: 'anthropic-messages',
+  apiBase,
+  apiKey: 'sk-provider-canary-0001',
+  headers: {},
+  weight: 1,
+  timeouts: { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 10_000 },
+  ...changes,
+})
