@@ -1,31 +1,5 @@
-// Starts a program of ours on a fresh machine: installs the modules when they are missing or older than the lockfile,
-// then runs the script on the Node 24 that came with them. Plain JavaScript, because it must run on Node 18.
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { install } from './install.mjs'
+// Starts a program of ours on a fresh machine: `node scripts/bootstrap.mjs <script> [arguments]`.
+import { launch } from './launch.mjs'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const isWindows = process.platform === 'win32'
-
-/** The Node 24 of the modules; else the one that runs us, when it is new enough. */
-function nodeBinary() {
-  const bundled = join(root, 'node_modules', 'node', 'bin', isWindows ? 'node.exe' : 'node')
-  if (existsSync(bundled)) return bundled
-  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
-  process.stderr.write(
-    'Node 24 is missing: the package "node" has no binary (install scripts were off?).\n' +
-      'Run "npm rebuild node", or start with a Node 24 of your own.\n',
-  )
-  process.exit(1)
-}
-
-function run([script, ...args]) {
-  const child = spawn(nodeBinary(), [join(root, script), ...args], { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))
-}
-
-install(root)
-run(process.argv.slice(2))
+const [script, ...args] = process.argv.slice(2)
+launch(script, args)

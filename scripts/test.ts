@@ -1,6 +1,6 @@
 // Runs the tests against one PostgreSQL: that of DATABASE_URL, or an embedded one for this run.
 // npm test                       every test
-// npm test -- <files> [--flags]  these files, with flags of `node --test`
+// npm test -- <files> [--flags]  these files, with flags of `node --test` such as --test-name-pattern=text
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ async function main(args: string[]): Promise<number> {
   const flags = args.filter(arg => arg.startsWith('-'))
   const files = chosenFiles(args.filter(arg => !arg.startsWith('-')))
   if (files.length === 0) {
-    process.stderr.write('No test file found.\n')
+    process.stderr.write('No test file found, or not one for each name.\n')
     return 1
   }
   if (existsSync(join(clients, 'package-lock.json'))) {
@@ -41,7 +41,10 @@ async function main(args: string[]): Promise<number> {
 }
 
 function chosenFiles(patterns: readonly string[]): string[] {
-  if (patterns.length > 0) return globSync(patterns)
+  if (patterns.length > 0) {
+    const found = patterns.map(pattern => globSync(pattern))
+    return found.every(files => files.length > 0) ? found.flat() : []
+  }
   return globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
     .map(file => join(root, file))
     .sort()

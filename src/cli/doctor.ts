@@ -48,7 +48,12 @@ async function examineService(client: Client): Promise<Finding> {
   } catch (error) {
     if (error instanceof ApiError) {
       const next = 'read its log; GET /health/ready says what is missing'
-      return { name, state: 'warn', detail: `something answers at ${baseUrl}, but it is not ready (${error.message})`, next }
+      return {
+        name,
+        state: 'warn',
+        detail: `something answers at ${baseUrl}, but it is not ready (${error.message})`,
+        next,
+      }
     }
     return { name, state: 'warn', detail: `none at ${baseUrl}`, next: 'start it: npm start' }
   }

@@ -93,7 +93,11 @@ function toolLine(event: AnyEvent): Piece[] {
   const name = `${server === undefined ? '' : `${String(server)}.`}${String(event['name'] ?? 'tool')}`
   const permission = event['evaluated_permission']
   const suffix = permission === 'ask' ? ' (needs approval)' : permission === 'deny' ? ' (denied)' : ''
-  return [plain('▸ '), { text: plainLine(name, 100), tone: 'strong' }, plain(`  ${firstArgument(event['input'])}${suffix}`)]
+  return [
+    plain('▸ '),
+    { text: plainLine(name, 100), tone: 'strong' },
+    plain(`  ${firstArgument(event['input'])}${suffix}`),
+  ]
 }
 
 function resultLines(event: AnyEvent): Piece[][] {
@@ -141,7 +145,9 @@ function errorText(event: AnyEvent): string {
 
 /** Lines of `text` without the blank ones around it. */
 function textLines(text: string): string[] {
-  const trimmed = plainText(text).replace(/^(?:[ \t]*\n)+/, '').trimEnd()
+  const trimmed = plainText(text)
+    .replace(/^(?:[ \t]*\n)+/, '')
+    .trimEnd()
   return trimmed === '' ? [] : trimmed.split('\n')
 }
 

@@ -44,7 +44,12 @@ export function reportFailure(out: Out, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof ApiError) {
     const { code, status, type, requestId } = error
-    out.failure(`${code}: ${message}${requestId ? ` (request ${requestId})` : ''}`, { code, status, type, request_id: requestId })
+    out.failure(`${code}: ${message}${requestId ? ` (request ${requestId})` : ''}`, {
+      code,
+      status,
+      type,
+      request_id: requestId,
+    })
     const hint = hints[status]
     if (hint) out.note(hint)
     return

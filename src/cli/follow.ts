@@ -51,7 +51,13 @@ export async function followRun(client: Client, options: FollowOptions, out: Out
 }
 
 /** The exit code that a followed run gives the command. */
-export function exitCodeOfRun({ outcome, stoppedBy }: { outcome: Outcome; stoppedBy?: FollowedRun['stoppedBy'] }): ExitCode {
+export function exitCodeOfRun({
+  outcome,
+  stoppedBy,
+}: {
+  outcome: Outcome
+  stoppedBy?: FollowedRun['stoppedBy']
+}): ExitCode {
   if (stoppedBy === 'user' && outcome !== 'done') return exitCodes.interrupted
   switch (outcome) {
     case 'done':

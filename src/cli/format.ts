@@ -25,7 +25,9 @@ export function tableLines(headings: readonly string[], rows: readonly (readonly
   const widths = headings.map((_, column) => Math.max(...all.map(row => [...(row[column] ?? '')].length)))
   return all.map(row =>
     row
-      .map((cell, column) => (column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - [...cell].length)))
+      .map((cell, column) =>
+        column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - [...cell].length),
+      )
       .join('  ')
       .trimEnd(),
   )

@@ -71,7 +71,10 @@ export function createOut({ stdout, stderr, isJson, isTerminal, hasColours }: Ou
       if (isJson) print(stdout, `${plainJson(value)}\n`)
     },
     failure: (text, details) => {
-      print(stderr, isJson ? `${plainJson({ error: { message: text, ...details } })}\n` : `${painted({ text, tone: 'bad' })}\n`)
+      print(
+        stderr,
+        isJson ? `${plainJson({ error: { message: text, ...details } })}\n` : `${painted({ text, tone: 'bad' })}\n`,
+      )
     },
   }
 }

@@ -10,7 +10,8 @@ export const wholeNumber =
   ({ min, max }: Range) =>
   (text: string): number => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= min && value <= max)) throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    if (!(value >= min && value <= max))
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
     return value
   }
 

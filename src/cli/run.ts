@@ -46,9 +46,15 @@ async function chooseModel(client: Client, out: Out): Promise<string> {
     if (usable.length > 1) out.note(dim(`Model ${real}, the first one listed; choose another with --model.`))
     return real
   }
-  if (!usable.includes(demoModel)) throw new CommandFailed('The service has no models. Configure one, or name one with --model.')
-  out.note({ text: 'No model provider is set up: using "demo", whose answers are scripted, not real.', tone: 'warning' })
-  out.note(dim('For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST.'))
+  if (!usable.includes(demoModel))
+    throw new CommandFailed('The service has no models. Configure one, or name one with --model.')
+  out.note({
+    text: 'No model provider is set up: using "demo", whose answers are scripted, not real.',
+    tone: 'warning',
+  })
+  out.note(
+    dim('For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST.'),
+  )
   return demoModel
 }
 

@@ -43,7 +43,10 @@ export const localServer: LocalServer = {
   async upgrade(config, mode) {
     const { upgradeDatabase } = await import('../server/upgrade.ts')
     const { createLog } = await import('../server/platform/log.ts')
-    return explained(() => upgradeDatabase({ config, log: createLog('error'), mode }), 'The database was not brought up to date')
+    return explained(
+      () => upgradeDatabase({ config, log: createLog('error'), mode }),
+      'The database was not brought up to date',
+    )
   },
 }
 
@@ -65,7 +68,11 @@ export interface ServeArguments {
 }
 
 /** `serve`: runs the service until it is told to stop. */
-export async function serve(server: LocalServer, { env, overrides, stop }: ServeArguments, out: Out): Promise<ExitCode> {
+export async function serve(
+  server: LocalServer,
+  { env, overrides, stop }: ServeArguments,
+  out: Out,
+): Promise<ExitCode> {
   const config = await server.configure({ env, overrides })
   for (const warning of config.warnings) out.note({ text: `! ${warning}`, tone: 'warning' })
   const running = await server.start(config)

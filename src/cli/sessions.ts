@@ -48,7 +48,11 @@ interface TailArguments {
 const lastEvents = 10
 
 /** `sessions tail`: prints the events of a session and follows it, until it is deleted or the user has seen enough. */
-export async function tailSession(client: Client, { sessionId, from, stop }: TailArguments, out: Out): Promise<ExitCode> {
+export async function tailSession(
+  client: Client,
+  { sessionId, from, stop }: TailArguments,
+  out: Out,
+): Promise<ExitCode> {
   const after = from === 'start' ? 0 : (from ?? Math.max(0, (await lastSeq(client, sessionId)) - lastEvents))
   const transcript = createTranscript(out)
   const reading = readEvents({
@@ -76,7 +80,8 @@ interface SendArguments {
 /** `sessions send`: queues a prompt; with `follow` it prints the run until it ends. */
 export async function sendPrompt(client: Client, args: SendArguments, out: Out): Promise<ExitCode> {
   const { sessionId, follow, stop } = args
-  const { after, prompt } = args.model === undefined ? await sendMessage(client, args) : await sendWithModel(client, args)
+  const { after, prompt } =
+    args.model === undefined ? await sendMessage(client, args) : await sendWithModel(client, args)
   if (!follow) {
     out.data({ session_id: sessionId, queued: true })
     out.line({ text: '✓ ', tone: 'good' }, plain('queued'), dim(`  (follow it: switchyard sessions tail ${sessionId})`))
@@ -105,7 +110,11 @@ async function sendWithModel(client: Client, { sessionId, text, model = '' }: Se
 }
 
 /** `sessions stop`: stops the running prompt; those that wait go on. */
-export async function stopSession(client: Client, { sessionId }: { readonly sessionId: string }, out: Out): Promise<ExitCode> {
+export async function stopSession(
+  client: Client,
+  { sessionId }: { readonly sessionId: string },
+  out: Out,
+): Promise<ExitCode> {
   await client.sessions.interrupt({ params: { session_id: sessionId } })
   out.data({ session_id: sessionId, stop_requested: true })
   out.line({ text: '■ ', tone: 'warning' }, plain('the running prompt was asked to stop; prompts that wait go on'))

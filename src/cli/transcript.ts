@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../contract/events.ts'
 import type { ReadEvent } from '../client/event-reader.ts'
+import type { SessionEvent } from '../contract/events.ts'
 import { eventLines, textOf } from './event-lines.ts'
 import type { Out } from './out.ts'
 

@@ -23,7 +23,7 @@ export interface Answer {
   readonly delayMs?: number
   /** Wait between the frames of a stream. */
   readonly chunkDelayMs?: number
-  /** Waits at the gate before the frame of that number, counted from 0, until it is released. */
+  /** Waits before the frame of that number, counted from 0, until `release()`. */
   readonly holdAtFrame?: number
   /** Ends the answer cleanly after so many bytes of its body. */
   readonly cutAfterBytes?: number
@@ -37,7 +37,7 @@ interface Play {
   readonly response: ServerResponse
   /** Unique for each answer of a server. */
   readonly index: number
-  /** Closes the gate and waits for its release. */
+  /** Waits for `release()`. */
   readonly hold: () => Promise<void>
 }
 
@@ -58,6 +58,7 @@ export async function play({ answer, request, response, index, hold }: Play): Pr
     'request-id': `req_upstream_${index}`,
     ...answer.headers,
   })
+  if (isStream) response.flushHeaders()
   const isWhole = await send(response, body, { ...answer, hold })
   return isWhole && answer.body === undefined ? message.usage.output_tokens : 0
 }

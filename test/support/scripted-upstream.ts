@@ -32,10 +32,16 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
   const requests: Recorded[] = []
   const countRequests: Recorded[] = []
   const sockets = new Set<Socket>()
-  const gate = createGate()
+  const entrance = createGate()
+  const frames = createGate()
   const arrivals = createArrivals(requests)
   let open = 0
   let outputTokens = 0
+
+  const release = (): void => {
+    entrance.open()
+    frames.open()
+  }
 
   const onMessages = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     open++
@@ -45,8 +51,8 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
     const answer =
       typeof script === 'function' ? await script(recorded, index) : (script[Math.min(index, script.length - 1)] ?? {})
     arrivals.check()
-    await gate.pass()
-    outputTokens += await play({ answer, request: recorded.body, response, index, hold: gate.holdHere })
+    await entrance.pass()
+    outputTokens += await play({ answer, request: recorded.body, response, index, hold: frames.holdHere })
   }
 
   const onCount = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -88,13 +94,13 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
       return open
     },
     /** From now on every answer waits before its head. */
-    hold: gate.close,
-    /** Opens the gate, for answers that wait and for later ones. */
-    release: gate.open,
+    hold: entrance.close,
+    /** Lets go on what waits, before its head or at a frame. */
+    release,
     /** Resolves once `count` requests of /v1/messages have come in. */
     received: arrivals.until,
     async stop(): Promise<void> {
-      gate.open()
+      release()
       for (const socket of sockets) socket.destroy()
       await new Promise(resolve => server.close(resolve))
     },

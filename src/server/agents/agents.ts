@@ -71,6 +71,8 @@ export function createAgents({ store, defaults, isRuntime }: Deps) {
 
     async versions(id: string, caller: Caller, page: PageOf): Promise<AgentVersion[]> {
       await this.get(id, caller)
+      if (page.after !== undefined && !/^\d{1,9}$/.test(page.after))
+        throw invalid('cursor is not one that this list gave')
       return store.versions(id, page)
     },
 

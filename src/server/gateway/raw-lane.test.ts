@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
@@ -165,9 +166,9 @@ test('the version header has a default, and a deployment can bring its own crede
     deployment: { headers: { authorization: 'Bearer own', 'x-team': 'a' } },
   })
   await post(ask)
-  const { headers } = upstream.requests[0] ?? { headers: {} }
+  const headers = upstream.requests[0]?.headers
   assert.deepEqual(
-    [headers['anthropic-version'], headers.authorization, headers['x-api-key'], headers['x-team']],
+    [headers?.['anthropic-version'], headers?.authorization, headers?.['x-api-key'], headers?.['x-team']],
     ['2023-06-01', 'Bearer own', undefined, 'a'],
   )
 })
@@ -363,7 +364,7 @@ test('a client that reads slowly holds the upstream back, and memory stays bound
   const app = await rawPair(async (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (; sent < 2_000 && !response.destroyed; sent++) {
-      if (!response.write(chunk)) await new Promise(resolve => response.once('drain', resolve).once('close', resolve))
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
     }
     response.end()
   })
@@ -387,7 +388,7 @@ test('a full process answers 529 with retry-after, and takes calls again after a
   const second = await post(streamed)
   const body = (await second.json()) as { error: { type: string } }
   assert.deepEqual([second.status, body.error.type, second.headers.get('retry-after')], [529, 'overloaded_error', '2'])
-  assert.equal((await post(ask, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)) === undefined, false)
+  assert.equal((await post(ask)).status, 200)
   upstream.release()
   await first.text()
   assert.equal(gateway.streams, 0)

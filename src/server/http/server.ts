@@ -7,11 +7,12 @@ import {
   fastify,
 } from 'fastify'
 import type { ErrorShape, Route } from '../../contract/route.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Authenticate } from './auth.ts'
 import { type Caller, masterCaller } from './caller.ts'
+import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody } from './json-body.ts'
 import { allowedMethods } from './paths.ts'
@@ -39,9 +40,26 @@ const keyedPrefixes = /^\/(api|v1|session|mcp)(\/|$|\?)/
 
 /** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
 export function createServer({ authenticate, log, translateError }: Options): FastifyInstance {
+  /** An unknown path says nothing of itself to a caller without a key. */
+  const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
+    if (keyedPrefixes.test(url)) await authenticate(raw, 'key')
+  }
+
+  /** A path that the router cannot read: hooks and error handler are never reached. */
+  async function refuseUnroutable(error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { url } = request
+    const isBadUrl = error.code === 'FST_ERR_BAD_URL'
+    const refusal = isBadUrl ? invalid('the path is not valid: it holds a wrong % sequence') : noSuchPath(url)
+    const thrown = await requireKey(request).then(
+      () => refusal,
+      (unauthorized: unknown) => unauthorized,
+    )
+    sendError(reply.header('request-id', request.id), errorAnswer(thrown, shapeOfPath(url), request.id))
+  }
+
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: defaultBodyLimit,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -50,6 +68,8 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 500, ignoreDuplicateSlashes: false },
     genReqId: () => newId('req'),
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => void refuseUnroutable(error, request, reply),
     schemaErrorFormatter: (errors, part) => new AppError('invalid_request', validationMessage(errors, part)),
   })
   app.setValidatorCompiler(createValidatorCompiler())
@@ -70,10 +90,9 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
   })
 
   app.setNotFoundHandler(async (request, reply) => {
-    const path = request.url.split('?')[0] ?? ''
-    if (keyedPrefixes.test(path)) await authenticate(request.raw, 'key')
-    const allowed = allowedMethods(path)
-    if (allowed.length === 0) throw new AppError('not_found', `no such path: ${path.slice(0, 200)}; see /docs`)
+    await requireKey(request)
+    const allowed = allowedMethods(pathOf(request.url))
+    if (allowed.length === 0) throw noSuchPath(request.url)
     reply.header('allow', allowed.join(', '))
     throw new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allowed.join(', ')}`)
   })
@@ -83,11 +102,14 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     const translated = translateError(thrown)
     const answer = errorAnswer(translated, shape, request.id)
     if (answer.isOurs)
-      request.log.error({ err: translated, request_id: request.id, url: loggedUrl(request) }, 'request failed')
+      request.log.error({ err: translated, request_id: request.id, url: pathOf(request.url) }, 'request failed')
     return sendError(reply, answer)
   })
   return app
 }
+
+const noSuchPath = (url: string): AppError =>
+  new AppError('not_found', `no such path: ${pathOf(url).slice(0, 200)}; see /docs`)
 
 function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
   return reply
@@ -114,4 +136,4 @@ const shapeOfPath = (url: string): ErrorShape =>
   url.startsWith('/api/v1/') ? 'plain' : /^\/v1\/(messages|models)/.test(url) ? 'anthropic' : 'nested'
 
 /** The path without its query, which may hold a key. */
-const loggedUrl = ({ url }: FastifyRequest): string => url.split('?')[0] ?? ''
+const pathOf = (url: string): string => url.split('?')[0] ?? ''

@@ -90,7 +90,7 @@ export function createSessions(deps: Deps) {
         once(
           (text, values) => client.query(text, [...values]),
           idempotency,
-          () => enqueue(client, { id, caller, prompt }, told),
+          () => queue.enqueue(client, { id, caller, prompt }, told),
         ),
       )
     },
@@ -145,6 +145,8 @@ export function createSessions(deps: Deps) {
 
     async queue(id: string, caller: Caller, page: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       await open(id, caller)
+      if (page.after !== undefined && !/^-?\d{1,15} \w+$/.test(page.after))
+        throw invalid('cursor is not one that this list gave')
       return prompts.list(id, page)
     },
 

@@ -83,6 +83,14 @@ if (isRoot) {
     assert.match(refused.error ?? '', /cannot be used by user nobody: EACCES.*SWITCHYARD_DATA_DIR/)
   })
 
+  test('a database of another user is refused with its name and the way out', async () => {
+    const dataDir = temporaryFolder()
+    await serves(dataDir)
+    chownSync(dataDir, 1, 1)
+    const { error } = await answerOf(spawnServer(dataDir, { uid: 1, gid: 1 }))
+    assert.match(error ?? '', new RegExp(`postgres belongs to user ${nobody.uid}, not to 1.*chown -R 1`))
+  })
+
   test('as root: the socket folder in the shared temp folder is not taken from somebody else', async () => {
     const dataDir = join(temporaryFolder(), 'deep'.repeat(30))
     mkdirSync(dataDir)

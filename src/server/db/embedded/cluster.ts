@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   closeSync,
   existsSync,
@@ -43,9 +44,12 @@ interface Place {
 /** Makes the database's folder on the first start; refuses one that another major version made. */
 export async function prepareCluster(place: Place, confinement: Confinement): Promise<void> {
   const { dataDir, cluster } = place
+  refuseOtherOwner(cluster, confinement)
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(place, confinement)
   refuseOtherVersion(cluster, confinement.build.major)
   if (confinement.account) giveTo(confinement.account, cluster)
+  // Volumes of containers may widen the rights, which PostgreSQL refuses.
+  chmodSync(cluster, 0o700)
   removeUnfinished(dataDir)
 }
 
@@ -101,6 +105,16 @@ function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)
+}
+
+function refuseOtherOwner(cluster: string, { account }: Confinement): void {
+  const owner = statSync(cluster, { throwIfNoEntry: false })?.uid
+  const us = process.getuid?.()
+  if (account || owner === undefined || owner === us) return
+  throw cannotStart(
+    `${cluster} belongs to user ${owner}, not to ${us}`,
+    `start as root, or run "chown -R ${us} ${cluster}"`,
+  )
 }
 
 function refuseOtherVersion(cluster: string, ours: number): void {

@@ -42,6 +42,7 @@ export class Keeper {
   readonly #token = randomBytes(6).toString('hex')
   readonly #stopping = new AbortController()
   #server: ServerProcess | undefined
+  #hasServed = false
   #hold: Hold | undefined
   #taken: AppError | undefined
   #recovery: Promise<void> | undefined
@@ -110,6 +111,7 @@ export class Keeper {
     makePrivateFolder(folders.socket, confinement.account)
     writeAccess(folders.access)
     this.#server = startServer(confinement, folders, log)
+    this.#hasServed = false
     return true
   }
 
@@ -143,7 +145,8 @@ export class Keeper {
 
   #afterExit(output: string): undefined {
     this.#server = undefined
-    if (isPassing(output)) return undefined
+    // One that was killed while it served can be started again at once.
+    if (this.#hasServed || isPassing(output)) return undefined
     const { dataDir, cluster } = this.#place.folders
     throw explain({ doing: `starting the database in ${cluster}`, dataDir, output })
   }
@@ -166,6 +169,7 @@ export class Keeper {
 
   #watch(hold: Hold): void {
     this.#hold = hold
+    this.#hasServed = true
     void hold.lost.then(() => {
       if (!this.#stopping.signal.aborted) this.#recovery = this.#recover()
     })
@@ -173,9 +177,10 @@ export class Keeper {
 
   /** The server died, or only our connection: brings both back, for as long as it takes. */
   async #recover(): Promise<void> {
-    const { log, onTaken } = this.#place
+    const { log } = this.#place
     const { signal } = this.#stopping
     log.warn('the embedded database went away; starting it again')
+    let said = ''
     while (!signal.aborted) {
       let waitMs = pollMs
       try {
@@ -185,11 +190,18 @@ export class Keeper {
           return this.#watch(hold)
         }
       } catch (error) {
-        if (this.#taken) return onTaken(this.#taken)
-        log.error({ err: error }, 'the embedded database does not start; trying again')
+        if (this.#taken) return this.#giveUp(this.#taken)
+        const text = String(error)
+        if (text !== said) log.error({ err: error }, 'the embedded database does not start; trying again')
+        said = text
         waitMs = retryMs
       }
       await pause(waitMs, signal)
     }
+  }
+
+  async #giveUp(taken: AppError): Promise<void> {
+    await this.#server?.stop()
+    this.#place.onTaken(taken)
   }
 }

@@ -12,7 +12,7 @@ import {
 import { basename, join } from 'node:path'
 
 /** What `postmaster.pid` says of the server that wrote it. */
-export interface LockFile {
+interface LockFile {
   readonly pid: number
   readonly socket: string | undefined
 }

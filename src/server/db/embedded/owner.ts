@@ -8,7 +8,7 @@ const lockKey = 7_239_481_037
 const ownerName = /^switchyard-owner\/(\d+)\//
 
 /** Why no connection came about. `starting` and `absent` may pass; `refused` means that the server is another user's. */
-export type Absence = 'starting' | 'absent' | 'refused'
+type Absence = 'starting' | 'absent' | 'refused'
 
 interface Visit {
   readonly socket: string

@@ -1,0 +1,29 @@
+// Runs a script of ours on Node 24, with the modules of the lockfile. Plain JavaScript, because it must run on Node 18.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { install } from './install.mjs'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const isWindows = process.platform === 'win32'
+
+/** The Node 24 of the modules; else the one that runs us, when it is new enough. */
+function nodeBinary() {
+  const bundled = join(root, 'node_modules', 'node', 'bin', isWindows ? 'node.exe' : 'node')
+  if (existsSync(bundled)) return bundled
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
+  process.stderr.write(
+    'Node 24 is missing: the package "node" has no binary (install scripts were off?).\n' +
+      'Run "npm rebuild node", or start with a Node 24 of your own.\n',
+  )
+  process.exit(1)
+}
+
+/** Installs what is missing, runs `script` (a path from the root of the package) and ends with its exit code. */
+export function launch(script, args) {
+  install(root)
+  const child = spawn(nodeBinary(), [join(root, script), ...args], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))
+}

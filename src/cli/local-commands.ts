@@ -1,0 +1,114 @@
+import { Argument, type Command } from 'commander'
+import type { Overrides } from '../server/config.ts'
+import { doctor } from './doctor.ts'
+import { migrateDatabase } from './migrate.ts'
+import { duration, someText, wholeNumber } from './parse.ts'
+import { quickstart } from './quickstart.ts'
+import { serve } from './serve.ts'
+import { type Registry, withExamples } from './world.ts'
+
+/** Options of the commands that may use the server of this package. */
+interface ServerOptions {
+  readonly config?: string
+  readonly dataDir?: string
+  readonly port?: number
+  readonly host?: string
+  readonly insecureNoAuth?: boolean
+}
+
+/** Adds `serve`, `run`, `doctor` and `migrate`. */
+export function addLocalCommands(program: Command, registry: Registry): void {
+  addServe(program, registry)
+  addRun(program, registry)
+  addDoctor(program, registry)
+  addMigrate(program, registry)
+}
+
+function overridesOf({ config, dataDir, port, host, insecureNoAuth }: ServerOptions): Overrides {
+  return {
+    ...(config !== undefined && { configFile: config }),
+    ...(dataDir !== undefined && { dataDir }),
+    ...(port !== undefined && { port }),
+    ...(host !== undefined && { host }),
+    ...(insecureNoAuth !== undefined && { insecureNoAuth }),
+  }
+}
+
+const storageOptions = (command: Command): Command =>
+  command
+    .option('--config <file>', 'configuration file (SWITCHYARD_CONFIG)')
+    .option('--data-dir <folder>', 'folder of the database and the files (SWITCHYARD_DATA_DIR)')
+
+const addressOptions = (command: Command): Command =>
+  storageOptions(command)
+    .option('--port <n>', 'port to listen on (PORT, else 4000)', wholeNumber({ min: 0, max: 65_535 }))
+    .option('--host <address>', 'address to listen on (HOST; without a master key only loopback)')
+    .option('--insecure-no-auth', 'listen on any address without a master key')
+
+function addServe(program: Command, { world, doing }: Registry): void {
+  const { server, env, stop } = world
+  const command = addressOptions(program.command('serve'))
+    .description('run the service until it is told to stop')
+    .action(
+      doing<ServerOptions>(({ out }, options) => serve(server, { env, overrides: overridesOf(options), stop }, out)),
+    )
+  withExamples(command, [
+    'npm start',
+    'switchyard serve --port 4100 --data-dir ./data',
+    'switchyard serve --config switchyard.yaml',
+  ])
+}
+
+interface RunOptions extends ServerOptions {
+  readonly model?: string
+  readonly agent?: string
+  readonly timeout?: number
+}
+
+function addRun(program: Command, { world, doing }: Registry): void {
+  const { server, env, stop } = world
+  const command = storageOptions(program.command('run'))
+    .description('start a session with one prompt and show what happens; when no service runs, one is started for it')
+    .addArgument(new Argument('<prompt>', 'what to do').argParser(someText))
+    .option('--model <name>', 'the model; the first one listed that is not scripted, by default')
+    .option('--agent <id>', 'run this agent')
+    .option('--timeout <time>', 'stop the run after this time, such as 90s or 10m', duration)
+    .action(
+      doing<RunOptions>(({ client, out, isUrlGiven }, options, [prompt = '']) => {
+        const { model, agent: agentId, timeout: timeoutMs } = options
+        const run = { prompt, model, agentId, timeoutMs, stop, isUrlGiven }
+        return quickstart({ client, server }, { ...run, env, overrides: overridesOf(options) }, out)
+      }),
+    )
+  withExamples(command, [
+    'switchyard run "Write a haiku into haiku.txt"',
+    'switchyard run "Fix the tests" --model anthropic/claude-sonnet-4-5 --timeout 10m',
+    'npm run quickstart -- "What files are here?"',
+  ])
+}
+
+function addDoctor(program: Command, { world, doing }: Registry): void {
+  const { server, env, nodeVersion } = world
+  const command = addressOptions(program.command('doctor'))
+    .description('check what a service needs here, and say what to do; exit code 1 when something fails')
+    .action(
+      doing<ServerOptions>(({ client, out }, options) =>
+        doctor({ client, server }, { nodeVersion, env, overrides: overridesOf(options) }, out),
+      ),
+    )
+  withExamples(command, ['switchyard doctor', 'switchyard doctor --config switchyard.yaml --json'])
+}
+
+function addMigrate(program: Command, { world, doing }: Registry): void {
+  const { server, env } = world
+  const command = storageOptions(program.command('migrate'))
+    .description('bring the database to this version; every start of the service does that too')
+    .option('--plan', 'only list what would be applied')
+    .action(
+      doing<ServerOptions & { plan?: boolean }>(({ out }, options) => {
+        const mode = options.plan ? 'plan' : 'apply'
+        return migrateDatabase(server, { env, overrides: overridesOf(options), mode }, out)
+      }),
+    )
+  withExamples(command, ['switchyard migrate --plan', 'DATABASE_URL=postgres://user@host/name switchyard migrate'])
+}

@@ -1,0 +1,34 @@
+import process from 'node:process'
+import { exitCodes } from './exit-codes.ts'
+import { runCommandLine } from './program.ts'
+import { localServer } from './serve.ts'
+import { createStopSignals } from './signals.ts'
+
+// The only file of the command line that touches the process.
+
+const { env, stdout, stderr } = process
+
+const signals = createStopSignals({ quit: () => process.exit(exitCodes.interrupted), nowMs: () => performance.now() })
+process.on('SIGINT', signals.onSignal)
+process.on('SIGTERM', signals.onSignal)
+
+// `switchyard sessions ls | head` closes the pipe early; that is no error of ours.
+for (const stream of [stdout, stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed)
+  })
+}
+
+const isTerminal = stdout.isTTY === true
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  env,
+  nodeVersion: process.versions.node,
+  stdout,
+  stderr,
+  isTerminal,
+  hasColours: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+  stop: signals.stop,
+  server: localServer,
+  fetch,
+  nowMs: Date.now,
+})

@@ -1,0 +1,82 @@
+import { Argument, type Command, Option } from 'commander'
+import type { SessionStatus } from '../contract/sessions.ts'
+import { listAgents } from './agents.ts'
+import { someText, wholeNumber } from './parse.ts'
+import { listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
+import { type Registry, withExamples } from './world.ts'
+
+interface ListOptions {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+const statuses = ['pending', 'running', 'idle', 'error'] as const satisfies readonly SessionStatus[]
+const sessionId = () => new Argument('<id>', 'id of the session').argParser(someText)
+
+/** Adds `sessions` and `agents`. */
+export function addSessionCommands(program: Command, registry: Registry): void {
+  const sessions = program.command('sessions').description('sessions of the service')
+  addSessionList(sessions, registry)
+  addTail(sessions, registry)
+  addSend(sessions, registry)
+  withExamples(sessions.command('stop'), ['switchyard sessions stop ses_0199'])
+    .description('stop the running prompt; those that wait go on')
+    .addArgument(sessionId())
+    .action(registry.doing(({ client, out }, _, [id = '']) => stopSession(client, { sessionId: id }, out)))
+  const agents = program.command('agents').description('agents of the service')
+  listOptions(agents.command('ls'))
+    .description('list agents, newest first')
+    .action(
+      registry.doing<ListOptions>(({ client, out }, { limit, cursor }) => listAgents(client, { limit, cursor }, out)),
+    )
+  for (const group of [sessions, agents]) withExamples(group, [`switchyard ${group.name()} ls`])
+  for (const list of agents.commands) withExamples(list, ['switchyard agents ls', 'switchyard agents ls --json'])
+}
+
+const listOptions = (command: Command): Command =>
+  command
+    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'go on where a page before has ended')
+
+function addSessionList(sessions: Command, { world, doing }: Registry): void {
+  const list = listOptions(sessions.command('ls'))
+    .description('list sessions, newest first')
+    .addOption(new Option('--status <status>', 'only those').choices(statuses))
+    .action(
+      doing<ListOptions & { status?: SessionStatus }>(({ client, out }, { limit, cursor, status }) =>
+        listSessions(client, { limit, cursor, status, nowMs: world.nowMs() }, out),
+      ),
+    )
+  withExamples(list, ['switchyard sessions ls --status running', 'switchyard sessions ls --limit 5 --json'])
+}
+
+function addTail(sessions: Command, { world, doing }: Registry): void {
+  const tail = sessions
+    .command('tail')
+    .description('show the last events of a session and follow it, over lost connections too; Ctrl-C ends it')
+    .addArgument(sessionId())
+    .addOption(new Option('--from-start', 'show all events').conflicts('after'))
+    .option('--after <n>', 'show the events after this number', wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }))
+    .action(
+      doing<{ fromStart?: boolean; after?: number }>(({ client, out }, { fromStart, after }, [id = '']) =>
+        tailSession(client, { sessionId: id, from: fromStart ? 'start' : after, stop: world.stop }, out),
+      ),
+    )
+  withExamples(tail, ['switchyard sessions tail ses_0199', 'switchyard sessions tail ses_0199 --from-start --json'])
+}
+
+function addSend(sessions: Command, { world, doing }: Registry): void {
+  const send = sessions
+    .command('send')
+    .description('queue a prompt in a session')
+    .addArgument(sessionId())
+    .addArgument(new Argument('<text>', 'the prompt').argParser(someText))
+    .option('--follow', 'show the run until it ends; Ctrl-C stops it')
+    .option('--model <name>', "the model; that of the session's agent by default")
+    .action(
+      doing<{ follow?: boolean; model?: string }>(({ client, out }, { follow = false, model }, [id = '', text = '']) =>
+        sendPrompt(client, { sessionId: id, text, model, follow, stop: world.stop }, out),
+      ),
+    )
+  withExamples(send, ['switchyard sessions send ses_0199 "Now add tests" --follow'])
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import { type Client, createClient } from '../client/client.ts'
+import type { Environment } from '../server/config.ts'
+import { createOut, type Out, type Sink } from './out.ts'
+import { serviceUrl } from './parse.ts'
+import type { LocalServer } from './serve.ts'
+
+/** All that the commands take from the process. */
+export interface World {
+  readonly env: Environment
+  readonly nodeVersion: string
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly isTerminal: boolean
+  readonly hasColours: boolean
+  /** Aborts when the user or the system asks the command to end. */
+  readonly stop: AbortSignal
+  readonly server: LocalServer
+  readonly fetch: typeof fetch
+  readonly nowMs: () => number
+}
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  readonly url?: string
+  readonly key?: string
+  readonly json?: boolean
+}
+
+/** What a command works with, made from its options. */
+export interface Tools {
+  readonly client: Client
+  readonly out: Out
+  /** The user named the service, by option or variable. */
+  readonly isUrlGiven: boolean
+}
+
+export const defaultUrl = 'http://127.0.0.1:4000'
+
+/** The tools of one command line. */
+export function toolsOf(world: World, { url, key, json = false }: GlobalOptions): Tools {
+  const { env, fetch } = world
+  const given = url ?? (env['SWITCHYARD_URL'] ? serviceUrl(env['SWITCHYARD_URL']) : undefined)
+  const secret = key ?? (env['SWITCHYARD_KEY'] || env['GATEWAY_MASTER_KEY'] || undefined)
+  return {
+    client: createClient({ baseUrl: given ?? defaultUrl, key: secret, fetch }),
+    out: outOf(world, json),
+    isUrlGiven: given !== undefined,
+  }
+}
+
+export const outOf = ({ stdout, stderr, isTerminal, hasColours }: World, isJson: boolean): Out =>
+  createOut({ stdout, stderr, isJson, isTerminal, hasColours })
+
+/** A command's work with its tools, the options of its command line, and its arguments in order. */
+export type Work<O extends object> = (
+  tools: Tools,
+  options: O & GlobalOptions,
+  args: readonly string[],
+) => Promise<number>
+
+/** Where commands are registered: gives commander an action that does `work` and keeps its exit code. */
+export interface Registry {
+  readonly world: World
+  doing<O extends object>(work: Work<O>): (...parameters: unknown[]) => Promise<void>
+}
+
+/** The end of a command's help. */
+export function withExamples(command: Command, lines: readonly string[]): Command {
+  return command.addHelpText('after', `\nExamples:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+}

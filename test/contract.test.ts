@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allRoutes, apiVersion } from '../src/contract/api.ts'
+import type { Route } from '../src/contract/route.ts'
+import { send } from './support/send.ts'
+import { startService } from './support/service.ts'
+
+const service = await startService()
+const stranger = { url: service.url }
+const unauthorized = '{"error":{"type":"gateway_error","message":"unauthorized"}}'
+const wrongKey = 'sk-test-wrong-key-0123456789abcdef'
+
+/** The route as a request line, with an id that nothing has in the place of each parameter. */
+const lineOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
+  `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
+
+const keyed = allRoutes.filter(({ access }) => access === 'key' || access === 'key-or-query' || access === 'admin')
+const open = allRoutes.filter(({ access }) => access === 'public')
+const stream = 'GET /v1/sessions/nothing_1/events/stream'
+
+for (const route of keyed) {
+  test(`${lineOf(route)} answers 401 with the one body to a caller without a key, or with a wrong one`, async () => {
+    for (const headers of [{}, { authorization: `Bearer ${wrongKey}` }, { 'x-api-key': wrongKey }]) {
+      const answer = await send(stranger, lineOf(route), { headers })
+      assert.equal(answer.status, 401)
+      assert.equal(answer.text, unauthorized)
+      assert.match(answer.headers['content-type'] ?? '', /^application\/json/)
+      assert.match(String(answer.headers['request-id']), /^req_/)
+    }
+  })
+}
+
+test('the master key opens every route, as Bearer in any case and as x-api-key', async () => {
+  const { key } = service
+  const spellings = [
+    { authorization: `Bearer ${key}` },
+    { authorization: `bearer ${key}` },
+    { Authorization: `BEARER  ${key}` },
+    { 'x-api-key': key },
+    { authorization: 'Basic b3BlbmNvZGU6eA==', 'x-api-key': key },
+  ]
+  for (const [at, route] of keyed.entries()) {
+    const headers = spellings[at % spellings.length] ?? {}
+    assert.notEqual((await send(stranger, lineOf(route), { headers })).status, 401, route.id)
+  }
+  for (const headers of spellings) assert.equal((await send(stranger, 'GET /api/agents', { headers })).status, 200)
+})
+
+const refused: readonly (readonly [guarantee: string, headers: Record<string, string | string[]>])[] = [
+  ['a wrong Bearer wins over a right x-api-key', { authorization: `Bearer ${wrongKey}`, 'x-api-key': service.key }],
+  ['an empty Bearer wins over a right x-api-key', { authorization: 'Bearer', 'x-api-key': service.key }],
+  ['two Authorization headers', { authorization: [`Bearer ${service.key}`, `Bearer ${service.key}`] }],
+  ['two Authorization headers and x-api-key', { authorization: ['Basic x', 'Basic y'], 'x-api-key': service.key }],
+  ['another scheme alone', { authorization: `Basic ${service.key}` }],
+  ['the key with more behind it', { 'x-api-key': `${service.key}x` }],
+  ['the first part of the key', { 'x-api-key': service.key.slice(0, -1) }],
+  ['the key in quotes', { 'x-api-key': `"${service.key}"` }],
+]
+for (const [guarantee, headers] of refused) {
+  test(`401: ${guarantee}`, async () => {
+    const answer = await send(stranger, 'GET /api/agents', { headers })
+    assert.equal(answer.status, 401)
+    assert.equal(answer.text, unauthorized)
+  })
+}
+
+test('?key= is read on the event stream alone, and a header wins over it', async () => {
+  assert.equal((await send(stranger, `${stream}?key=${service.key}`)).status, 404)
+  assert.equal((await send(stranger, `${stream}?key=${wrongKey}`)).status, 401)
+  const headers = { authorization: `Bearer ${wrongKey}` }
+  assert.equal((await send(stranger, `${stream}?key=${service.key}`, { headers })).status, 401)
+  for (const route of keyed.filter(({ access }) => access !== 'key-or-query')) {
+    const answer = await send(stranger, `${lineOf(route)}?key=${service.key}`)
+    assert.equal(answer.status, 401, `${route.id} must not read ?key=`)
+  }
+})
+
+test('public routes answer without a key', async () => {
+  assert.deepEqual(
+    open.map(({ path }) => path),
+    ['/health', '/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/reference.js'],
+  )
+  for (const route of open) {
+    const answer = await send(stranger, lineOf(route))
+    assert.equal(answer.status, 200, route.id)
+    assert.match(String(answer.headers['request-id']), /^req_/)
+  }
+})
+
+test('a refused caller is refused before the body is read', async () => {
+  const body = 'x'.repeat(64 * 1024)
+  const headers = { 'content-type': 'text/plain', 'x-api-key': wrongKey }
+  assert.equal((await send(stranger, 'POST /api/agents', { headers, body })).status, 401)
+  assert.equal((await send(stranger, 'POST /session', { headers: { 'x-api-key': wrongKey }, body: '{' })).status, 401)
+})
+
+test('every route is in the OpenAPI 3.1 document with its statuses, and nothing else is', async () => {
+  const document = (await send(stranger, 'GET /openapi.json')).json<{
+    openapi: string
+    info: { version: string }
+    paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>
+  }>()
+  assert.equal(document.openapi, '3.1.0')
+  assert.equal(document.info.version, '0.1.0')
+  assert.equal(apiVersion, '0.1.0')
+  for (const { id, method, path, responses, access } of allRoutes) {
+    const operation = document.paths[path]?.[method.toLowerCase()]
+    assert.equal(operation?.operationId, id)
+    const statuses = Object.keys(operation?.responses ?? {})
+    for (const status of Object.keys(responses)) assert.ok(statuses.includes(status), `${id} lacks ${status}`)
+    if (access !== 'public') assert.ok(statuses.includes('401'), `${id} lacks 401`)
+  }
+  const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
+  assert.equal(operations.length, allRoutes.length)
+  assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, allRoutes.length)
+})
+
+test('every route is bound: with a key none answers "no such path" or "wrong method"', async () => {
+  for (const route of allRoutes) {
+    const answer = await send(service, lineOf(route), route.body ? { body: {} } : {})
+    assert.notEqual(answer.status, 405, route.id)
+    assert.ok(answer.status < 500, `${route.id} answered ${answer.status}`)
+    assert.doesNotMatch(answer.text, /no such path/, route.id)
+  }
+})
+
+test('an unknown path is 404 with a key and 401 without one', async () => {
+  for (const prefix of [
+    '/api',
+    '/api/v1',
+    '/v1',
+    '/session/x',
+    '/mcp',
+    '/mcp/x/y',
+    '/v1/messages/x/y',
+    '/v1/sessions',
+  ]) {
+    const line = `GET ${prefix}/no-such-thing`
+    const known = await send(service, line)
+    assert.equal(known.status, 404, line)
+    assert.match(String(known.headers['request-id']), /^req_/)
+    const unknown = await send(stranger, line)
+    assert.equal(unknown.status, 401, line)
+    assert.equal(unknown.text, unauthorized)
+  }
+  assert.equal((await send(stranger, 'GET /no-such-thing')).status, 404)
+})
+
+test('a wrong method is 405 with Allow, and 401 without a key', async () => {
+  for (const path of new Set(allRoutes.map(route => route.path))) {
+    const allowed = allRoutes.filter(route => route.path === path).map(({ method }) => method)
+    const line = lineOf({ method: 'PUT', path })
+    if (allowed.includes('PUT')) continue
+    const answer = await send(service, line)
+    assert.equal(answer.status, 405, line)
+    assert.deepEqual(String(answer.headers.allow).split(', ').sort(), allowed.sort())
+    if (/^\/(api|v1|session)/.test(path)) assert.equal((await send(stranger, line)).status, 401, line)
+  }
+})
+
+test('errors have the shape of their path', async () => {
+  const nested = (await send(service, 'GET /session/ses_nothing')).json()
+  assert.deepEqual(nested, { error: { type: 'gateway_error', message: 'session ses_nothing not found' } })
+  const plain = (await send(service, 'GET /api/v1/managed_agents/sessions/ses_nothing')).json()
+  assert.deepEqual(plain, { error: 'session ses_nothing not found' })
+  const model = await send(service, 'GET /v1/models/nothing')
+  assert.equal(model.status, 404)
+  assert.deepEqual(model.json(), {
+    type: 'error',
+    error: { type: 'not_found_error', message: 'model nothing not found' },
+    request_id: model.headers['request-id'],
+  })
+  assert.equal(typeof (await send(service, 'GET /api/v1/nothing')).json()['error'], 'string')
+  assert.equal((await send(service, 'GET /v1/messages/nothing')).json()['type'], 'error')
+  const missing = (await send(service, 'GET /api/nothing')).json<{ error: { type: string } }>()
+  assert.equal(missing.error.type, 'gateway_error')
+})
+
+const mutations = (path: string): string[] => {
+  const [, first = '', ...rest] = path.split('/')
+  const tail = rest.length === 0 ? '' : `/${rest.join('/')}`
+  return [
+    `/${path}`,
+    `${path}/`,
+    `${path}//`,
+    `${path}.`,
+    `${path};x=1`,
+    `${path}%00`,
+    `${path}%20`,
+    `${path}?`,
+    `${path}#`,
+    path.toUpperCase(),
+    path.replaceAll('/', '\\'),
+    `/%2e${path}`,
+    `/.${path}`,
+    `/%2e%2e${path}`,
+    `/docs/..${path}`,
+    `/docs/%2e%2e${path}`,
+    `/health/..%2f${path.slice(1)}`,
+    `/openapi.json/..${path}`,
+    `/${first}/${tail}`,
+    `/${first}%2f${rest.join('/')}`,
+    `/${first}/.${tail}`,
+    `/%${first.charCodeAt(0).toString(16)}${first.slice(1)}${tail}`,
+    `/%25${first.charCodeAt(0).toString(16)}${first.slice(1)}${tail}`,
+    `http://127.0.0.1${path}`,
+    `http://elsewhere.example${path}`,
+  ]
+}
+
+test('no spelling of a path gets in without a key', async () => {
+  for (const path of [
+    '/api/agents',
+    '/session',
+    '/v1/models',
+    '/api/capabilities',
+    '/api/v1/managed_agents/sessions',
+  ]) {
+    for (const spelling of mutations(path)) {
+      const { status } = await send(stranger, `GET ${spelling}`)
+      assert.ok(status >= 400 && status < 500, `GET ${spelling} answered ${status}`)
+    }
+  }
+})
+
+test('no header of a proxy changes path, method or caller', async () => {
+  const headers = {
+    'x-original-url': '/health',
+    'x-rewrite-url': '/health',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-host': 'localhost',
+    'x-http-method-override': 'GET',
+    'x-real-ip': '127.0.0.1',
+  }
+  assert.equal((await send(stranger, 'GET /api/agents', { headers })).status, 401)
+  assert.equal((await send(stranger, 'DELETE /session/nothing_1', { headers })).status, 401)
+  const towardsAgents = { headers: { ...headers, 'x-original-url': '/api/agents', 'x-rewrite-url': '/api/agents' } }
+  assert.deepEqual((await send(stranger, 'GET /health', towardsAgents)).json(), { status: 'ok' })
+})
+
+test('without a master key this machine is let in; a foreign Host or Origin is 403', async () => {
+  const unlocked = await startService({ key: null })
+  const host = new URL(unlocked.url).host
+  assert.equal((await send(unlocked, 'GET /api/agents')).status, 200)
+  assert.equal((await send(unlocked, 'GET /api/agents', { headers: { authorization: 'Bearer anything' } })).status, 200)
+  for (const origin of ['http://localhost:3000', `http://${host}`, 'http://[::1]:80']) {
+    assert.equal((await send(unlocked, 'GET /api/agents', { headers: { origin } })).status, 200, origin)
+  }
+  const foreign = [
+    { host: 'evil.example' },
+    { host: `evil.example:${new URL(unlocked.url).port}` },
+    { host: '127.0.0.1.evil.example' },
+    { host: 'localhost.evil.example' },
+    { host, origin: 'https://evil.example' },
+    { host, origin: 'http://localhost.evil.example' },
+    { host, origin: 'null' },
+  ]
+  for (const headers of foreign) {
+    const answer = await send(unlocked, 'GET /api/agents', { headers })
+    assert.equal(answer.status, 403, JSON.stringify(headers))
+    assert.deepEqual(answer.json(), { error: { type: 'gateway_error', message: 'forbidden' } })
+    assert.equal((await send(unlocked, 'POST /session', { headers, body: {} })).status, 403)
+  }
+})
