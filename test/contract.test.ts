@@ -223,6 +223,29 @@ test('no spelling of a path gets in without a key', async () => {
   }
 })
 
+test('a path that cannot be decoded is 401 without a key and 400 in our shape with one', async () => {
+  assert.equal((await send(stranger, 'GET /api/agents%zz')).text, unauthorized)
+  const answer = await send(service, 'GET /api/agents%zz')
+  assert.equal(answer.status, 400)
+  assert.equal(answer.json<{ error: { type: string } }>().error.type, 'gateway_error')
+  assert.match(String(answer.headers['request-id']), /^req_/)
+  const tooLong = `/session/${'a'.repeat(600)}`
+  assert.equal((await send(stranger, `GET ${tooLong}`)).text, unauthorized)
+  assert.equal((await send(service, `GET ${tooLong}`)).status, 404)
+})
+
+test('what is no HTTP, and headers above 16 KB, are refused in our shape', async () => {
+  for (const [line, headers, status] of [
+    ['GET \\api\\agents', {}, 400],
+    ['GET /health', { 'x-big': 'a'.repeat(17_000) }, 431],
+  ] as const) {
+    const answer = await send(service, line, { headers })
+    assert.equal(answer.status, status)
+    assert.equal(answer.json<{ error: { type: string } }>().error.type, 'gateway_error')
+    assert.match(String(answer.headers['request-id']), /^req_/)
+  }
+})
+
 test('no header of a proxy changes path, method or caller', async () => {
   const headers = {
     'x-original-url': '/health',

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
 
-const program = join(import.meta.dirname, 'embedded-server.ts')
+const program = fileURLToPath(new URL('./embedded-server.ts', import.meta.url))
 
 /** A new folder in the temp folder, for our user alone; removed after the last test of the file. */
 export function temporaryFolder(): string {

@@ -50,7 +50,7 @@ export function open({ url, key }: Target, line: string, { headers = {}, body }:
         path: line.slice(space + 1),
         headers: {
           ...(key && !isAnonymous && { authorization: `Bearer ${key}` }),
-          ...(bytes && { 'content-length': bytes.length }),
+          ...(bytes && !sent.has('transfer-encoding') && { 'content-length': bytes.length }),
           ...(bytes && !sent.has('content-type') && { 'content-type': 'application/json' }),
           ...(headers as Record<string, string | string[]>),
         },

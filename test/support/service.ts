@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freshDatabase } from './database.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const cli = join(root, 'src', 'cli', 'main.ts')
-const program = existsSync(cli) ? [cli, 'serve'] : [join(import.meta.dirname, 'serve.ts')]
+const program = [join(root, 'src', 'cli', 'main.ts'), 'serve']
 
 export interface ServiceOptions {
   /** The text of a configuration file. Absent: no file, so the only model is `demo`. */

@@ -6,13 +6,39 @@ const maxDepth = 64
 export function parseJsonBody(text: string): unknown {
   if (text.trim() === '') return undefined
   refuseDeepNesting(text)
+  const value = parsed(text)
+  if (mayHoldBrokenText.test(text)) refuseBrokenText(value)
+  return value
+}
+
+function parsed(text: string): unknown {
   try {
-    return text.includes('"__proto__"') ? JSON.parse(text, dropPrototypeKey) : JSON.parse(text)
+    return mayHoldPrototypeKey.test(text) ? JSON.parse(text, dropPrototypeKey) : JSON.parse(text)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : ''
     throw new AppError('invalid_request', `the body is not valid JSON: ${reason.slice(0, 200)}`, { cause })
   }
 }
+
+/** Only escapes can bring these in: the bytes of the body were read as UTF-8. */
+const mayHoldBrokenText = /\\u(0000|d[89a-f])/i
+
+/** The database can hold neither the NUL character nor half of a surrogate pair, and no text needs them. */
+function refuseBrokenText(value: unknown): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) {
+      throw invalid('the body holds U+0000 or half of a surrogate pair; neither is text')
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, part] of Object.entries(value)) {
+      refuseBrokenText(key)
+      refuseBrokenText(part)
+    }
+  }
+}
+
+/** The key as it is, or with letters of it escaped. */
+const mayHoldPrototypeKey = /"__proto__"|\\u00(5f|6f|7[024])/i
 
 /** Deleting the key is the point: an own property `__proto__` survives JSON.parse and poisons later copies. */
 const dropPrototypeKey = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value)

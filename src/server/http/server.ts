@@ -5,6 +5,7 @@ import {
   type FastifyReply,
   type FastifyRequest,
   fastify,
+  LogController,
 } from 'fastify'
 import type { ErrorShape, Route } from '../../contract/route.ts'
 import { AppError, invalid } from '../platform/errors.ts'
@@ -86,6 +87,8 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     if (route.access === 'webhook') return
     request.caller = route.access === 'public' ? masterCaller : await authenticate(request.raw, route.access)
     if (route.access === 'admin' && request.caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+    // No id and no filter holds a NUL, and the database refuses it.
+    if (request.url.includes('%00')) throw invalid('the address holds a NUL character')
     if (route.body) requireJson(request)
   })
 

@@ -31,11 +31,26 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
   return `${where} ${reasonOf(error)}`
 }
 
-/** With alternatives ajv reports each branch; the deepest one says what the caller most likely meant. */
+/**
+ * With alternatives ajv reports one error a branch. A branch that fails by its constant is not the one that was meant,
+ * unless all do; of the rest the deepest error says most.
+ */
 function mostSpecific(errors: readonly FastifySchemaValidationError[]): FastifySchemaValidationError | undefined {
-  const [first, ...rest] = errors.filter(error => error.keyword !== 'anyOf')
+  const branches = errors.filter(({ keyword }) => keyword !== 'anyOf')
+  const meant = branches.filter(({ keyword }) => keyword !== 'const')
+  const [first, ...rest] = meant.length > 0 ? meant : branches
   if (!first) return errors[0]
+  if (meant.length === 0 && rest.length > 0) return oneOf(branches, first)
   return rest.reduce((best, error) => (error.instancePath.length > best.instancePath.length ? error : best), first)
+}
+
+/** Several constants that the value may be, as one error. */
+function oneOf(
+  branches: readonly FastifySchemaValidationError[],
+  first: FastifySchemaValidationError,
+): FastifySchemaValidationError {
+  const values = branches.map(({ params }) => JSON.stringify(params['allowedValue']))
+  return { ...first, keyword: 'enum', message: `must be one of ${values.join(', ')}` }
 }
 
 function reasonOf({

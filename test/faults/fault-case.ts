@@ -1,0 +1,34 @@
+import type { Cluster } from './cluster.ts'
+import type { Random } from './random.ts'
+
+/** What a case may use. Everything given to `defer` is undone when the case ends, last first. */
+export interface Bench {
+  readonly random: Random
+  /** A folder of the case's own below the temp folder. */
+  readonly folder: string
+  /** The database server that the cases share; a case that stops servers starts its own. */
+  readonly cluster: Cluster
+  defer(undo: () => Promise<unknown> | unknown): void
+  /** A line for people who watch. */
+  say(line: string): void
+}
+
+/** What a case that passed has to tell. */
+export interface Outcome {
+  readonly rounds: number
+  /** Measured numbers, with their units in the names. */
+  readonly numbers: Readonly<Record<string, number | string>>
+}
+
+/** One fault, and the proof that the contract holds under it. Rejects when it does not. */
+export interface FaultCase {
+  /** As in the table of faults, with a letter for its variants. */
+  readonly id: string
+  readonly title: string
+  run(bench: Bench): Promise<Outcome>
+}
+
+/** This machine cannot run the case; `message` says why. Never a pass. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped'
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../support/eventually.ts'
+import type { Answer } from '../support/scripted-answer.ts'
+import type { Target } from '../support/send.ts'
+import type { Bench } from './fault-case.ts'
+import type { Journal } from './journal.ts'
+import type { Look } from './look.ts'
+import { follow, type Reader } from './readers.ts'
+import { toolPrompt } from './upstream.ts'
+
+export interface LoadPlan {
+  readonly sessions: number
+  readonly promptsPerSession: number
+  /** How slowly the model answers. */
+  readonly pace: Pick<Answer, 'delayMs' | 'chunkDelayMs'>
+  /** Longest pause of a client between two prompts. */
+  readonly gapMs: number
+}
+
+/** Clients at work: each makes a session, follows it, and sends prompts with a tool call one after the other. */
+export interface Load {
+  readonly readers: readonly Reader[]
+  /** Resolves when every prompt was acknowledged. */
+  readonly sent: Promise<void>
+}
+
+interface LoadPlace {
+  readonly bench: Pick<Bench, 'random'>
+  readonly journal: Journal
+  readonly target: () => Target
+}
+
+export function startLoad({ bench, journal, target }: LoadPlace, plan: LoadPlan): Load {
+  const { random } = bench
+  const readers: Reader[] = []
+  const client = async (number: number) => {
+    const sessionId = await journal.session(target, `s${number}`)
+    readers.push(follow(target, sessionId))
+    for (let at = 0; at < plan.promptsPerSession; at++) {
+      const key = `s${number}-${at}`
+      const by = random.chance() < 0.5 ? 'message id' : 'idempotency key'
+      await journal.prompt(target, { sessionId, key, text: toolPrompt(key, plan.pace), by })
+      await sleep(random.whole(0, plan.gapMs))
+    }
+  }
+  const sent = Promise.all(Array.from({ length: plan.sessions }, (_, at) => client(at))).then(() => undefined)
+  // Awaited later; until then a failure must not end the process.
+  sent.catch(() => undefined)
+  return { readers, sent }
+}
+
+/** Waits until no prompt is open and every reader has the whole log; 60 s after the last fault at most. */
+export async function untilQuiet(look: Look, readers: readonly Reader[], withinMs = 60_000): Promise<void> {
+  await eventually(async () => (await look.openPrompts()) === 0, { withinMs, what: 'the end of all prompts' })
+  const lengths = await look.logLengths()
+  const isComplete = () => readers.every(({ sessionId, events }) => events.length === (lengths.get(sessionId) ?? 0))
+  await eventually(isComplete, { withinMs: 10_000, what: 'the last event at every reader' })
+}

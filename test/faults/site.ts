@@ -1,0 +1,119 @@
+import { chmod, mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { foldersOf } from '../../src/server/db/embedded/folders.ts'
+import { type Service, type ServiceOptions, startService } from '../support/service.ts'
+import type { Bench } from './fault-case.ts'
+import type { Upstream } from './upstream.ts'
+
+/** A place where one service can be started again and again: same port, same data, same database. */
+export interface Site {
+  readonly url: string
+  readonly key: string
+  readonly dataDir: string
+  /** For a look at the database from outside. */
+  readonly databaseUrl: string
+  /** The process that runs now; undefined between two. */
+  readonly service: Service | undefined
+  start(options?: Pick<ServiceOptions, 'readyMs' | 'env'>): Promise<Service>
+  /** Starts it and kills it `afterMs` later, wherever it is by then. The milliseconds until it was ready, if it was. */
+  startAndKill(afterMs: number): Promise<number | undefined>
+  kill(): Promise<void>
+  /** What every process of this place wrote. */
+  logs(): string
+}
+
+export interface SiteOptions {
+  readonly upstream: Upstream
+  /** `embedded`: a database in the data folder. */
+  readonly database: 'embedded' | (string & {})
+  readonly maxSessions?: number
+  /** Shared by replicas of one service; one of its own by default. */
+  readonly dataDir?: string
+  readonly env?: ServiceOptions['env']
+}
+
+const key = 'sk-faults-master-key-0123456789'
+
+/** Prepares a place and does not start anything. What runs there ends with the case. */
+export async function createSite(bench: Bench, options: SiteOptions): Promise<Site> {
+  const { upstream, maxSessions = 20 } = options
+  const isEmbedded = options.database === 'embedded'
+  const dataDir = options.dataDir ?? join(bench.folder, `data-${bench.random.whole(0, 0xffffff).toString(16)}`)
+  await mkdir(dataDir, { recursive: true })
+  await chmod(dataDir, 0o711)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const past: (() => string)[] = []
+  let service: Service | undefined
+  bench.defer(() => service?.kill())
+
+  const start: Site['start'] = async ({ readyMs, env = {} } = {}) => {
+    service = await startService({
+      key,
+      port,
+      dataDir,
+      databaseUrl: isEmbedded ? '' : options.database,
+      config: configFor(upstream, maxSessions),
+      env: { ...(isEmbedded && { DATABASE_URL: undefined }), ...options.env, ...env },
+      ...(readyMs !== undefined && { readyMs }),
+    })
+    past.push(service.logs)
+    return service
+  }
+  const kill = async () => {
+    await service?.kill()
+    service = undefined
+  }
+  return {
+    url,
+    key,
+    dataDir,
+    databaseUrl: isEmbedded ? embeddedUrl(dataDir) : options.database,
+    get service() {
+      return service
+    },
+    start,
+    kill,
+    async startAndKill(afterMs) {
+      const startedAt = performance.now()
+      try {
+        await start({ readyMs: afterMs })
+      } catch (error) {
+        if (error instanceof Error && error.message.includes('was not ready within')) return undefined
+        throw error
+      }
+      const readyMs = performance.now() - startedAt
+      await sleep(afterMs - readyMs)
+      await kill()
+      return readyMs
+    },
+    logs: () => past.map(logs => logs()).join('\n'),
+  }
+}
+
+const configFor = ({ url, port }: Upstream, maxSessions: number): string =>
+  JSON.stringify({
+    model_list: [
+      { model_name: 'scripted', params: { model: 'anthropic/scripted', api_base: url, api_key: 'sk-upstream' } },
+    ],
+    outbound: { allow: [`127.0.0.1:${port}`] },
+    limits: { max_sessions: maxSessions },
+  })
+
+/** As the service itself reaches it. */
+function embeddedUrl(dataDir: string): string {
+  const query = new URLSearchParams({ host: foldersOf(dataDir).socket, port: '5432', sslmode: 'disable' })
+  return `postgres://switchyard@localhost/switchyard?${query}`
+}
+
+/** A port that nobody has now, and that restarts can have again. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,40 @@
+// A scripted upstream as a process of its own: `upstream-main.ts <record> [port]`. Prints `{"port":n}`, adds one line to
+// the record for each model call, and ends with its standard input.
+import { appendFileSync } from 'node:fs'
+import type { Answer } from '../support/scripted-answer.ts'
+import { type Recorded, startScriptedUpstream } from '../support/scripted-upstream.ts'
+
+const [record = '', port = '0'] = process.argv.slice(2)
+
+interface Block {
+  readonly text?: string
+}
+
+interface Message {
+  readonly role: string
+  readonly content: string | readonly Block[]
+}
+
+/** `p:<key> [<answers>]` as one text block: the name of a prompt, and what the model says to it, call by call. */
+const prompt = /^p:(\S+) (\[.*\])$/s
+
+/** Follows the last prompt that the request holds; what was said since then tells which call of it this is. */
+function answerTo({ body }: Recorded): Answer {
+  const messages = body['messages'] as readonly Message[]
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const content = messages[at]?.content ?? []
+    const blocks = typeof content === 'string' ? [{ text: content }] : content
+    const found = blocks.flatMap(({ text }) => prompt.exec(text ?? '') ?? []).slice(-3)
+    const [, key, script] = found
+    if (key === undefined || script === undefined) continue
+    const call = messages.slice(at).filter(({ role }) => role === 'assistant').length
+    appendFileSync(record, `${JSON.stringify({ at: Date.now(), key, call })}\n`)
+    const answers = JSON.parse(script) as Answer[]
+    return answers[Math.min(call, answers.length - 1)] ?? {}
+  }
+  return {}
+}
+
+const upstream = await startScriptedUpstream({ port: Number(port), script: answerTo })
+process.stdout.write(`${JSON.stringify({ port: upstream.port })}\n`)
+process.stdin.resume().on('end', () => void upstream.stop())
