@@ -79,9 +79,11 @@ export async function serve(
   const { url, database, models, sandboxDriver } = running
   out.data({ type: 'switchyard.listening', url, database, models, sandbox: sandboxDriver })
   for (const line of bannerLines(running, config)) out.line(...line)
-  await aborted(stop)
-  out.note('Stopping: requests finish, sessions are handed over (Ctrl-C again quits at once).')
+  await aborted(AbortSignal.any([stop, running.lost]))
+  if (!running.lost.aborted)
+    out.note('Stopping: requests finish, sessions are handed over (Ctrl-C again quits at once).')
   await running.stop()
+  if (running.lost.aborted) throw new CommandFailed(`The service cannot go on: ${running.lost.reason.message}`)
   return exitCodes.ok
 }
 

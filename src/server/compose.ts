@@ -10,6 +10,7 @@ import { createNotifications } from './db/notifications.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { serveMessages, serveModels } from './gateway/routes.ts'
 import { createAuthenticate } from './http/auth.ts'
+import { closeServer } from './http/close-server.ts'
 import { serveDocs } from './http/docs.ts'
 import { createLoginLimiter } from './http/login-limiter.ts'
 import { createServer } from './http/server.ts'
@@ -103,7 +104,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
   const prompts = promptStore(pool)
   const events = eventStore(pool)
   const leaseRows = leaseStore(pool)
-  const live = new LiveEvents({ store: events, notifications, log })
+  const live = new LiveEvents({ store: events, notifications, owner, log })
   const eventLog = createEventLog({ pool, store: events, live })
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(databaseUrl, log)
@@ -180,7 +181,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     async stop(graceMs) {
       readiness.leave()
       shutdown.abort()
-      await Promise.all([app.close(), runner.drain(graceMs)])
+      await Promise.all([closeServer(app, graceMs), runner.drain(graceMs)])
       await leases.stop()
       await live.stop()
       await wakeUps.stop()

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { type Composed, compose } from './compose.ts'
 import type { Config } from './config.ts'
 import { asUnavailable, createPool } from './db/connect.ts'
@@ -24,6 +24,8 @@ export interface RunningServer {
   readonly database: 'embedded' | 'external'
   readonly sandboxDriver: string
   readonly models: readonly string[]
+  /** Aborts when the server cannot go on; its reason is an error that says why. Stop it and end the process then. */
+  readonly lost: AbortSignal
   /** Stops cleanly within 30 s: requests finish, sessions are handed over, everything acknowledged is stored. */
   stop(options?: StopOptions): Promise<void>
 }
@@ -32,7 +34,13 @@ const finishMs = 20_000
 
 /** Brings the database up to date and the service up. Rejects with AppError whose message names cause and next step. */
 export async function startServer({ config, log }: Options): Promise<RunningServer> {
-  const embedded = config.databaseUrl === undefined ? await startEmbedded(config, log) : undefined
+  const lost = new AbortController()
+  const onTaken = (error: Error) => lost.abort(error)
+  if (config.databaseUrl !== undefined) await prepareDataFolder(config)
+  const embedded =
+    config.databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir: config.dataDir, log, onTaken })
+      : undefined
   const databaseUrl = config.databaseUrl ?? embedded?.url ?? ''
   let composed: Composed | undefined
   try {
@@ -41,7 +49,11 @@ export async function startServer({ config, log }: Options): Promise<RunningServ
     composed = server
     await server.start()
     const url = await listen(server, config)
-    return { ...describe(server, embedded, url), stop: options => stopAll({ composed: server, embedded }, options) }
+    return {
+      ...describe(server, embedded, url),
+      lost: lost.signal,
+      stop: options => stopAll({ composed: server, embedded }, options),
+    }
   } catch (error) {
     await composed?.stop(0).catch(cause => log.debug({ err: cause }, 'stopping a half-started server'))
     await embedded?.stop()
@@ -49,13 +61,19 @@ export async function startServer({ config, log }: Options): Promise<RunningServ
   }
 }
 
-async function startEmbedded({ dataDir }: Config, log: Log): Promise<EmbeddedPostgres> {
-  await mkdir(dataDir, { recursive: true }).catch(cause => {
-    throw new AppError('unavailable', `the data folder ${dataDir} cannot be made: ${(cause as Error).message}`, {
-      cause,
-    })
-  })
-  return startEmbeddedPostgres({ dataDir, log })
+/** The sessions' files are there, also when the database is elsewhere. */
+async function prepareDataFolder({ dataDir }: Config): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true })
+    await access(dataDir, constants.W_OK)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new AppError(
+      'unavailable',
+      `the data folder ${dataDir} cannot be written: ${reason}. Make it writable for this user, or set SWITCHYARD_DATA_DIR`,
+      { cause },
+    )
+  }
 }
 
 async function migrateDatabase(url: string, log: Log): Promise<void> {

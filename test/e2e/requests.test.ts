@@ -64,7 +64,11 @@ const faults: readonly (readonly [line: string, body: unknown, field: RegExp])[]
   [`GET /v1/sessions/${session}/events?limit=1001`, undefined, /^limit /],
   [`POST /v1/sessions/${session}/events`, { events: [] }, /^events must not be empty/],
   [`POST /v1/sessions/${session}/events`, { events: [{ type: 'user.message' }] }, /^events\[0\]\.content is required/],
-  [`POST /v1/sessions/${session}/events`, { events: [{ type: 'agent.message' }] }, /^events\[0\]\.type must be one of/],
+  [
+    `POST /v1/sessions/${session}/events`,
+    { events: [{ type: 'agent.message', content: parts }] },
+    /^events\[0\]\.type must be one of/,
+  ],
   ['POST /v1/messages', { messages: [{}], max_tokens: 1 }, /model/],
   ['POST /v1/messages', { model: 'demo', max_tokens: 1 }, /messages/],
   ['POST /v1/messages', { model: 'demo', messages: [{ role: 'user', content: 'a' }] }, /max_tokens/],

@@ -45,10 +45,10 @@ test('a migration that fails is undone as a whole, named, and applied when it is
 test('a database of a newer version is refused with the way back', async () => {
   const { pool } = await emptyDatabase()
   const folder = copy()
-  writeFileSync(join(folder, '9999-newer.sql'), 'select 1;')
+  writeFileSync(join(folder, '9999-contract-newer.sql'), 'select 1;')
   await migrate(pool, { folder })
-  rmSync(join(folder, '9999-newer.sql'))
-  await assert.rejects(migrate(pool, { folder }), /newer version.*9999-newer.sql.*Start that version again/)
+  rmSync(join(folder, '9999-contract-newer.sql'))
+  await assert.rejects(migrate(pool, { folder }), /newer version.*9999-contract-newer.sql.*Start that version again/)
   await assert.rejects(pendingMigrations(pool, { folder }), /newer version/)
 })
 

@@ -101,9 +101,15 @@ function refuseOldServer(version: number): void {
   )
 }
 
+/**
+ * A migration that takes something away is named `NNNN-contract-...`. All others only add, so that the version before runs
+ * beside the new one, and can be put back.
+ */
+const takesAway = /^\d+-contract-/
+
 function refuseNewerDatabase(applied: readonly string[], migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name))
-  const unknown = applied.filter(name => !known.has(name))
+  const unknown = applied.filter(name => !known.has(name) && takesAway.test(name))
   if (unknown.length === 0) return
   throw new AppError(
     'unavailable',

@@ -8,6 +8,8 @@ type Listener = (payload: string) => void
 export interface Notifications {
   /** Calls `listener` for each notification on `channel`. Register before `start`. */
   on(channel: string, listener: Listener): void
+  /** Sends a hint to all processes, this one too. Lost without a word while the connection is away. */
+  send(channel: string, payload: string): void
   /** Called after each reconnect, when hints may have been lost. */
   onReconnect(listener: () => void): void
   /** Connects, and keeps connecting. `owner` is shown alive to other processes as long as the connection lives. */
@@ -59,6 +61,11 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
   return {
     on(channel, listener) {
       listeners.set(channel, [...(listeners.get(channel) ?? []), listener])
+    },
+    send(channel, payload) {
+      client?.query('select pg_notify($1, $2)', [channel, payload]).catch(cause => {
+        log.debug({ err: cause, channel }, 'a hint was not sent')
+      })
     },
     onReconnect: listener => void reconnectListeners.push(listener),
     start: connect,

@@ -200,7 +200,7 @@ test('a fork bomb stays within its number of processes and is gone after the tim
 })
 
 test('memory is bounded, also that of the folders in memory', async () => {
-  assert.notEqual((await run('head -c 600M /dev/zero | tail | wc -c; exit ${PIPESTATUS[1]}')).exitCode, 0)
+  assert.notEqual((await run('head -c 600M /dev/zero | tail > /dev/null')).exitCode, 0)
   const { output } = await run('df -B1 --output=size /tmp /dev/shm | tail -n +2')
   for (const size of output.trim().split('\n')) assert.equal(Number(size), limits.scratchBytes)
 })
@@ -238,11 +238,10 @@ test('when the server is killed, its commands end with it', async () => {
     await driver.exec(process.argv[2], { command, timeoutMs: 60000, signal: new AbortController().signal })`
   const args = ['--input-type=module', '-e', program, marker.slice('sleep '.length), folder]
   const server = spawn(process.execPath, args, { stdio: 'ignore', env: {} })
-  const sleeping = marker.replace(' ', '\0')
-  await eventually(() => isRunning(sleeping))
+  await eventually(() => isRunning(marker))
   server.kill('SIGKILL')
   await once(server, 'exit')
-  await eventually(async () => !(await isRunning(sleeping)))
+  await eventually(async () => !(await isRunning(marker)))
 })
 
 test('a folder that is gone is an error of the server, described in its log only', async () => {

@@ -38,7 +38,7 @@ export async function isRunning(marker: string): Promise<boolean> {
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-    if (line.includes(marker)) return true
+    if (line.replaceAll('\0', ' ').includes(marker)) return true
   }
   return false
 }

@@ -3,12 +3,7 @@ import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import type { EventStore } from './event-store.ts'
-
-/** A part of an answer that is still being written. Never stored; the event of the same id replaces it. */
-export interface Preview {
-  readonly type: 'event_start' | 'event_delta'
-  readonly [field: string]: unknown
-}
+import { type Preview, RemotePreviews } from './remote-previews.ts'
 
 /** One reader that waits for news of a session. */
 export interface Subscription {
@@ -19,6 +14,14 @@ export interface Subscription {
   /** Resolves at the next news of any kind, or when the signal aborts. */
   change(signal: AbortSignal): Promise<void>
   close(): void
+}
+
+interface Deps {
+  readonly store: EventStore
+  readonly notifications: Notifications
+  /** Names this process among its neighbours. */
+  readonly owner: string
+  readonly log: Log
 }
 
 interface Reader {
@@ -42,10 +45,17 @@ export class LiveEvents {
   readonly #store: EventStore
   readonly #log: Log
   readonly #stopPolling: () => Promise<void>
+  readonly #remote: RemotePreviews
 
-  constructor({ store, notifications, log }: { store: EventStore; notifications: Notifications; log: Log }) {
+  constructor({ store, notifications, owner, log }: Deps) {
     this.#store = store
     this.#log = log
+    this.#remote = new RemotePreviews({
+      notifications,
+      owner,
+      watched: () => this.#previewed(),
+      deliver: (sessionId, preview) => this.#deliver(sessionId, preview),
+    })
     notifications.on('session_events', hint => this.#hear(hint))
     notifications.onReconnect(() => void this.#catchUp([...this.#readers.keys()]))
     this.#stopPolling = every(pollMs, () => this.#catchUp([...this.#readers.keys()]))
@@ -62,6 +72,7 @@ export class LiveEvents {
     const reader: Reader = { last: 0, inbox: [], wake: () => undefined, onPreview }
     const readers = this.#readers.get(sessionId) ?? new Set()
     this.#readers.set(sessionId, readers.add(reader))
+    if (onPreview) this.#remote.announce(sessionId)
     return {
       take: after => takeFollowing(reader, after),
       wait: (after, signal) => (reader.last > after ? Promise.resolve() : woken(reader, signal)),
@@ -83,12 +94,23 @@ export class LiveEvents {
 
   /** Hands a preview to those readers who asked for previews. */
   preview(sessionId: string, preview: Preview): void {
-    for (const reader of this.#readers.get(sessionId) ?? []) reader.onPreview?.(preview)
+    this.#deliver(sessionId, preview)
+    this.#remote.send(sessionId, preview)
   }
 
   async stop(): Promise<void> {
-    await this.#stopPolling()
+    await Promise.all([this.#stopPolling(), this.#remote.stop()])
     for (const readers of this.#readers.values()) for (const reader of readers) reader.wake()
+  }
+
+  #deliver(sessionId: string, preview: Preview): void {
+    for (const reader of this.#readers.get(sessionId) ?? []) reader.onPreview?.(preview)
+  }
+
+  *#previewed(): Generator<string> {
+    for (const [sessionId, readers] of this.#readers) {
+      if ([...readers].some(({ onPreview }) => onPreview)) yield sessionId
+    }
   }
 
   /** `hint` is a session id and the highest number in its log. */

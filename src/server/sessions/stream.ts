@@ -3,7 +3,8 @@ import type { SessionEvent } from '../../contract/events.ts'
 import { sseFrame } from '../../contract/sse.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from './event-store.ts'
-import type { LiveEvents, Preview, Subscription } from './live-events.ts'
+import type { LiveEvents, Subscription } from './live-events.ts'
+import type { Preview } from './remote-previews.ts'
 
 interface StreamOptions {
   readonly store: EventStore

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { test } from 'node:test'
+import { fastify } from 'fastify'
+import { closeServer } from './close-server.ts'
+
+/** A server whose answer to `/` waits for `finish`, and a client that keeps its connections. */
+async function slowServer() {
+  const app = fastify({ keepAliveTimeout: 60_000, forceCloseConnections: 'idle' })
+  const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>()
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
+  app.get('/', async () => {
+    onArrival()
+    await finished
+    return 'done'
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true })
+  const sent = request(url, { agent }).end()
+  const answered = once(sent, 'response').then(([response]) => text(response as IncomingMessage))
+  await arrived
+  return { app, agent, answered, finish }
+}
+
+async function text(response: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const chunk of response.setEncoding('utf8')) body += chunk
+  return body
+}
+
+test('a request that runs is finished, and its kept connection does not hold up the end', async t => {
+  const { app, agent, answered, finish } = await slowServer()
+  t.after(() => agent.destroy())
+  const startedAtMs = performance.now()
+  const closed = closeServer(app, 30_000)
+  setImmediate(finish)
+  assert.equal(await answered, 'done')
+  await closed
+  assert.ok(performance.now() - startedAtMs < 5_000)
+})
+
+test('a request that does not end is cut when the time is up', async t => {
+  const { app, agent, answered, finish } = await slowServer()
+  t.after(() => agent.destroy())
+  t.after(() => finish())
+  const refused = assert.rejects(answered, { code: 'ECONNRESET' })
+  await closeServer(app, 50)
+  await refused
+})

@@ -1,0 +1,101 @@
+/** A statement that finds rows which break an invariant; none means that it holds. */
+export interface Invariant {
+  readonly id: string
+  readonly claim: string
+  readonly sql: string
+}
+
+/** Types after which a run is over; a `session.error` that says "retrying" is none. */
+const endsRun = `(e.type = 'session.status_idle' or
+  (e.type = 'session.error' and coalesce(e.payload->'error'->'retry_status'->>'type', '') <> 'retrying'))`
+
+/** What the database alone can tell, once it is quiet. */
+export const invariants: readonly Invariant[] = [
+  {
+    id: 'I1',
+    claim: 'every prompt has ended',
+    sql: `select id, session_id, state from prompts where state in ('waiting', 'running')`,
+  },
+  {
+    id: 'I1',
+    claim: 'a prompt that ran has exactly one end in the log, and it fits its state',
+    sql: `
+      select p.id, p.session_id, p.state, count(e.seq) as ends, min(e.type) as type
+      from prompts p join sessions s on s.id = p.session_id
+      left join session_events e on e.session_id = p.session_id and e.payload->>'prompt_id' = p.id and ${endsRun}
+      where s.deleted_at is null and p.started_at is not null
+      group by p.id
+      having count(e.seq) <> 1 or (p.state = 'error') <> (min(e.type) = 'session.error')`,
+  },
+  {
+    id: 'I2',
+    claim: 'a prompt is announced once and begun at most once',
+    sql: `
+      select p.id, p.session_id, count(*) filter (where e.type = 'user.message') as announced,
+             count(*) filter (where e.type = 'session.status_running') as begun
+      from prompts p left join session_events e on e.session_id = p.session_id and e.payload->>'prompt_id' = p.id
+      group by p.id
+      having count(*) filter (where e.type = 'user.message') <> 1
+          or count(*) filter (where e.type = 'session.status_running') > 1`,
+  },
+  {
+    id: 'I2',
+    claim: 'along a log the fence never falls',
+    sql: `
+      select * from (
+        select session_id, seq, fence, lag(fence) over (partition by session_id order by seq) as before
+        from session_events) of_log
+      where fence < before`,
+  },
+  {
+    id: 'I3',
+    claim: 'a log is numbered 1 to n',
+    sql: `
+      select s.id, s.next_seq, count(e.seq) as events, min(e.seq) as first, max(e.seq) as last
+      from sessions s left join session_events e on e.session_id = s.id
+      group by s.id
+      having count(e.seq) <> s.next_seq - 1 or (count(e.seq) > 0 and (min(e.seq) <> 1 or max(e.seq) <> s.next_seq - 1))`,
+  },
+  {
+    id: 'I3',
+    claim: 'no event is stored twice',
+    sql: 'select session_id, id, array_agg(seq) as at from session_events group by 1, 2 having count(*) > 1',
+  },
+  {
+    id: 'I4',
+    claim: 'nobody keeps a session without work',
+    sql: 'select id, lease_owner, lease_until from sessions where lease_owner is not null',
+  },
+  {
+    id: 'I6',
+    claim: 'every tool call has exactly one result',
+    sql: `
+      select u.session_id, u.seq, u.payload->>'tool_use_id' as tool_use_id, count(r.seq) as results
+      from session_events u join sessions s on s.id = u.session_id and s.deleted_at is null
+      left join session_events r on r.session_id = u.session_id and r.type = 'agent.tool_result'
+        and r.payload->>'tool_use_id' = u.payload->>'tool_use_id' and r.seq > u.seq
+      where u.type = 'agent.tool_use' group by u.session_id, u.seq, 3 having count(r.seq) <> 1`,
+  },
+  {
+    id: 'I6',
+    claim: 'every model request has an end',
+    sql: `
+      select b.session_id, b.seq, b.id from session_events b join sessions s on s.id = b.session_id and s.deleted_at is null
+      where b.type = 'span.model_request_start' and not exists (
+        select from session_events e where e.session_id = b.session_id and e.type = 'span.model_request_end'
+          and e.payload->>'model_request_start_id' = b.id)`,
+  },
+  {
+    id: 'I7',
+    claim: 'one session for each idempotency key',
+    sql: `select title, array_agg(id) as sessions from sessions group by title having count(*) > 1`,
+  },
+  {
+    id: 'I8',
+    claim: 'no transaction stands idle',
+    sql: `
+      select pid, application_name, state, state_change from pg_stat_activity
+      where datname = current_database() and state like 'idle in transaction%'
+        and state_change < clock_timestamp() - interval '1 second'`,
+  },
+]

@@ -1,0 +1,109 @@
+import { eventually } from '../support/eventually.ts'
+import { type Checked, checkInvariants } from './checker.ts'
+import type { Bench, FaultCase } from './fault-case.ts'
+import { createJournal } from './journal.ts'
+import { startLoad, untilQuiet } from './load.ts'
+import { type Look, lookAt } from './look.ts'
+import { createSite, type Site } from './site.ts'
+import { startUpstream } from './upstream.ts'
+
+interface KillPlan {
+  readonly kills: number
+  readonly sessions: number
+  readonly promptsPerSession: number
+  readonly database: 'embedded' | (string & {})
+}
+
+interface KillResult extends Checked {
+  readonly ready_ms_max: number
+  readonly resumed_ms_max: number
+  readonly resumes_measured: number
+}
+
+const limits = { resumeMs: 5_000 }
+
+/**
+ * F01: kills the only server at random moments, starting it again each time, while clients work; then checks that every
+ * promise was kept. Rejects when sessions that ran were not taken up within 5 s of a start.
+ */
+export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillResult> {
+  const { random, say } = bench
+  const upstream = await startUpstream(bench)
+  const site = await createSite(bench, { upstream, database: plan.database, maxSessions: 8 })
+  const journal = createJournal(bench)
+  await site.start()
+  const look = lookAt(bench, site.databaseUrl)
+  const load = startLoad(
+    { bench, journal, target: () => site },
+    { ...plan, pace: { delayMs: 350, chunkDelayMs: 10 }, gapMs: 1_500 },
+  )
+  const resumedMs: number[] = []
+  const readyMs: number[] = []
+  await eventually(async () => (await look.leases()).length > 0, { what: 'the first run' })
+  for (let round = 1; round <= plan.kills; round++) {
+    const afterMs = random.whole(200, 3_000)
+    if (site.service === undefined) {
+      const ready = await site.startAndKill(afterMs)
+      if (ready !== undefined) readyMs.push(ready)
+      say(`kill ${round}/${plan.kills} ${afterMs} ms after the start (${ready === undefined ? 'not ' : ''}ready)`)
+    } else {
+      await new Promise(resolve => setTimeout(resolve, afterMs))
+      await site.kill()
+    }
+    // Every second round the work goes on for a while before the next kill, and its return is measured.
+    if (round % 2 === 0) resumedMs.push(...(await restartMeasured(site, look)))
+  }
+  if (site.service === undefined) await site.start()
+  await load.sent
+  await untilQuiet(look, load.readers)
+  const checked = await checkInvariants({
+    look,
+    journal,
+    target: site,
+    upstream,
+    readers: load.readers,
+    dataDir: site.dataDir,
+    logs: site.logs(),
+  })
+  for (const reader of load.readers) await reader.close()
+  const slowest = Math.max(0, ...resumedMs)
+  if (slowest > limits.resumeMs) throw new Error(`work resumed ${Math.round(slowest)} ms after a start, not within 5 s`)
+  return {
+    ...checked,
+    ready_ms_max: Math.round(Math.max(0, ...readyMs)),
+    resumed_ms_max: Math.round(slowest),
+    resumes_measured: resumedMs.length,
+  }
+}
+
+/** Starts the server; the milliseconds from ready until all sessions of the killed one have an owner again, if any had. */
+async function restartMeasured(site: Site, look: Look): Promise<number[]> {
+  await site.start()
+  const startedAt = performance.now()
+  const before = (await look.leases()).filter(({ lease_owner }) => lease_owner !== null)
+  if (before.length === 0) return []
+  await eventually(() => look.isTakenOver(before), { withinMs: 30_000, what: 'the take-over' })
+  return [performance.now() - startedAt]
+}
+
+const long = { kills: 20, sessions: 20, promptsPerSession: 10 }
+
+/** F01 on a database that survives, and on the one in the data folder, which ends with the service. */
+export const killCases: readonly FaultCase[] = [
+  {
+    id: 'F01-external',
+    title: 'kill -9 of the only server, 20 times, under 20 sessions x 10 prompts; external database',
+    run: async bench => ({
+      rounds: long.kills,
+      numbers: { ...(await killAtRandom(bench, { ...long, database: await bench.cluster.database() })) },
+    }),
+  },
+  {
+    id: 'F01-embedded',
+    title: 'kill -9 of the only server, 20 times, under 20 sessions x 10 prompts; embedded database',
+    run: async bench => ({
+      rounds: long.kills,
+      numbers: { ...(await killAtRandom(bench, { ...long, database: 'embedded' })) },
+    }),
+  },
+]

@@ -1,0 +1,112 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from '../support/eventually.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+import { type FaultCase, Skipped } from './fault-case.ts'
+import { seeded } from './random.ts'
+
+/** How a case went. */
+export interface Report {
+  readonly id: string
+  readonly title: string
+  readonly rounds: number
+  readonly result: 'passed' | 'failed' | `skipped: ${string}`
+  readonly numbers: Readonly<Record<string, number | string>>
+  readonly seconds: number
+}
+
+/** Runs the cases one after the other, each with a random source of the same seed, and says how each went. */
+export async function runCases(cases: readonly FaultCase[], seed: number): Promise<Report[]> {
+  const folder = await openFolder('switchyard-faults-')
+  const cluster = await startCluster(join(folder, 'cluster'))
+  const reports: Report[] = []
+  try {
+    for (const fault of cases) {
+      process.stdout.write(`${fault.id}: ${fault.title}\n`)
+      const report = await runCase(fault, cluster, seed)
+      reports.push(report)
+      process.stdout.write(`${fault.id}: ${report.result} ${JSON.stringify(report.numbers)} ${report.seconds} s\n`)
+    }
+  } finally {
+    await cluster.stop()
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+  return reports
+}
+
+async function runCase(fault: FaultCase, cluster: Cluster, seed: number): Promise<Report> {
+  const startedAt = performance.now()
+  const { id, title } = fault
+  const report = (rest: Pick<Report, 'result' | 'rounds' | 'numbers'>): Report => ({
+    id,
+    title,
+    ...rest,
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+  })
+  try {
+    const { rounds, numbers } = await runOnBench(fault, cluster, seed)
+    return report({ result: 'passed', rounds, numbers })
+  } catch (error) {
+    if (error instanceof Skipped) return report({ result: `skipped: ${error.message}`, rounds: 0, numbers: {} })
+    const reason = error instanceof Error ? error.message : String(error)
+    process.stdout.write(`${error instanceof Error ? error.stack : reason}\n`)
+    return report({ result: 'failed', rounds: 0, numbers: { reason: reason.slice(0, 500) } })
+  }
+}
+
+/** Runs one case and undoes what it began, also when it failed; then nothing of it may run any more (I8). */
+export async function runOnBench(fault: Pick<FaultCase, 'run'>, cluster: Cluster, seed: number) {
+  const folder = await openFolder('switchyard-fault-')
+  const undo: (() => unknown)[] = []
+  const bench = {
+    random: seeded(seed),
+    folder,
+    cluster,
+    defer: (work: () => unknown) => void undo.push(work),
+    say: (line: string) => void process.stdout.write(`  ${line}\n`),
+  }
+  try {
+    return await fault.run(bench)
+  } finally {
+    for (const work of undo.reverse()) await work()
+    await nothingRunsIn(folder)
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+/** Databases and tools run as another user, who must be able to pass through. */
+async function openFolder(prefix: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), prefix))
+  await chmod(folder, 0o711)
+  return folder
+}
+
+/** Killed processes may take a moment to take their children along. */
+async function nothingRunsIn(folder: string): Promise<void> {
+  let left: string[] = []
+  const isEmpty = () => {
+    left = processesOf(folder)
+    return left.length === 0
+  }
+  await eventually(isEmpty, { withinMs: 10_000 }).catch(() => {
+    throw new Error(`I8 is broken: processes are left: ${left.join('; ')}`)
+  })
+}
+
+/** Command lines of the processes that name the folder; none where the system does not show processes. */
+function processesOf(folder: string): string[] {
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, 'utf8').replaceAll('\0', ' ')
+    } catch {
+      return ''
+    }
+  }
+  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
+  return pids.flatMap(pid => {
+    const command = read(`/proc/${pid}/cmdline`)
+    return command.includes(folder) || read(`/proc/${pid}/environ`).includes(folder) ? [`${pid} ${command}`] : []
+  })
+}
