@@ -10,7 +10,7 @@ import { createNotifications } from './db/notifications.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { serveMessages, serveModels } from './gateway/routes.ts'
 import { createAuthenticate } from './http/auth.ts'
-import { closeServer } from './http/close-server.ts'
+import { createCloseServer } from './http/close-server.ts'
 import { serveDocs } from './http/docs.ts'
 import { createLoginLimiter } from './http/login-limiter.ts'
 import { createServer } from './http/server.ts'
@@ -145,6 +145,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     logins: createLoginLimiter(() => performance.now()),
   })
   const app = createServer({ authenticate, log, translateError: asUnavailable })
+  const closeServer = createCloseServer(app)
   serveSystem(app, { readiness, config, gateway, runtimes })
   serveDocs(app)
   serveModels(app, { gateway })
@@ -181,7 +182,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     async stop(graceMs) {
       readiness.leave()
       shutdown.abort()
-      await Promise.all([closeServer(app, graceMs), runner.drain(graceMs)])
+      await Promise.all([closeServer(graceMs), runner.drain(graceMs)])
       await leases.stop()
       await live.stop()
       await wakeUps.stop()

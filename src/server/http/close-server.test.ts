@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { fastify } from 'fastify'
-import { closeServer } from './close-server.ts'
+import { createCloseServer } from './close-server.ts'
 
 /** A server whose answer to `/` waits for `finish`, and a client that keeps its connections. */
 async function slowServer() {
   const app = fastify({ keepAliveTimeout: 60_000, forceCloseConnections: 'idle' })
   const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>()
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
+  const closeServer = createCloseServer(app)
   app.get('/', async () => {
     onArrival()
     await finished
@@ -20,7 +22,7 @@ async function slowServer() {
   const sent = request(url, { agent }).end()
   const answered = once(sent, 'response').then(([response]) => text(response as IncomingMessage))
   await arrived
-  return { app, agent, answered, finish }
+  return { url: new URL(url), closeServer, agent, answered, finish }
 }
 
 async function text(response: IncomingMessage): Promise<string> {
@@ -30,10 +32,10 @@ async function text(response: IncomingMessage): Promise<string> {
 }
 
 test('a request that runs is finished, and its kept connection does not hold up the end', async t => {
-  const { app, agent, answered, finish } = await slowServer()
+  const { closeServer, agent, answered, finish } = await slowServer()
   t.after(() => agent.destroy())
   const startedAtMs = performance.now()
-  const closed = closeServer(app, 30_000)
+  const closed = closeServer(30_000)
   setImmediate(finish)
   assert.equal(await answered, 'done')
   await closed
@@ -41,10 +43,22 @@ test('a request that runs is finished, and its kept connection does not hold up 
 })
 
 test('a request that does not end is cut when the time is up', async t => {
-  const { app, agent, answered, finish } = await slowServer()
+  const { closeServer, agent, answered, finish } = await slowServer()
   t.after(() => agent.destroy())
   t.after(() => finish())
   const refused = assert.rejects(answered, { code: 'ECONNRESET' })
-  await closeServer(app, 50)
+  await closeServer(50)
   await refused
+})
+
+test('a connection that was opened in advance and never used does not hold up the end', async t => {
+  const { url, closeServer, agent, answered, finish } = await slowServer()
+  t.after(() => agent.destroy())
+  const spare = connect(Number(url.port), url.hostname)
+  await once(spare, 'connect')
+  finish()
+  await answered
+  const startedAtMs = performance.now()
+  await Promise.all([closeServer(30_000), once(spare.resume(), 'close')])
+  assert.ok(performance.now() - startedAtMs < 5_000)
 })

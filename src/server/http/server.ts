@@ -115,6 +115,9 @@ const noSuchPath = (url: string): AppError =>
   new AppError('not_found', `no such path: ${pathOf(url).slice(0, 200)}; see /docs`)
 
 function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
+  // The library closes the connection after a body that is too large. A client that is still sending would then see a
+  // broken connection and never the answer; kept open, the rest is read and dropped, for as long as a request may take.
+  if (status === 413) reply.removeHeader('connection')
   return reply
     .code(status)
     .headers(headers)

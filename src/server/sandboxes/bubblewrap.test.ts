@@ -5,9 +5,9 @@ import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { bubblewrapDriver } from './bubblewrap.ts'
-import { type BoundRequest, type SandboxDriver, sandboxLimits } from './sandbox.ts'
+import { type BoundRequest, sandboxLimits } from './sandbox.ts'
 import { eventually, isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const MiB = 1024 * 1024
@@ -20,20 +20,16 @@ const limits = {
   graceMs: 300,
 }
 
-let driver: SandboxDriver
-let folder: string
 const canary = 'canary-7f3a9c'
-
-before(async () => {
-  process.env['SWITCHYARD_TEST_CANARY'] = canary
-  // Fails with the reason where bubblewrap is missing or not permitted: these guarantees cannot be shown without it.
-  driver = await bubblewrapDriver(limits)
-  folder = await temporaryFolder()
-  if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
-})
+process.env['SWITCHYARD_TEST_CANARY'] = canary
 after(() => {
   delete process.env['SWITCHYARD_TEST_CANARY']
 })
+
+// Fails with the reason where bubblewrap is missing or not permitted: these guarantees cannot be shown without it.
+const driver = await bubblewrapDriver(limits)
+const folder = await temporaryFolder()
+if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
 
 const run = (command: string, request: Partial<BoundRequest> = {}) =>
   driver.exec(folder, { command, timeoutMs: 20_000, signal: new AbortController().signal, ...request })
