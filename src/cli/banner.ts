@@ -26,7 +26,7 @@ export function bannerLines({ url, database, sandboxDriver, models }: ServerFact
     row('database', database === 'embedded' ? `embedded PostgreSQL in ${dataDir}` : 'PostgreSQL of DATABASE_URL'),
     row('models', modelsText(models)),
     row('sandbox', sandboxText(sandboxDriver)),
-    row('try', `npm run quickstart -- "What files are in your workspace?"`),
+    row('try', quickstartText(url)),
     row('or', curlText(url, settings.masterKey !== undefined)),
   ]
 }
@@ -47,6 +47,10 @@ function modelsText(models: readonly string[]): string {
 
 const sandboxText = (driver: string): string =>
   driver === 'virtual' ? 'virtual shell (no real programs; install bubblewrap for that)' : driver
+
+/** Only the usual port is found without being told. */
+const quickstartText = (url: string): string =>
+  `npm run quickstart -- "What files are in your workspace?"${url.endsWith(':4000') ? '' : ` --url ${url}`}`
 
 const curlText = (url: string, needsKey: boolean): string =>
   `curl ${needsKey ? '-H "Authorization: Bearer $GATEWAY_MASTER_KEY" ' : ''}${url}/v1/models`

@@ -45,6 +45,7 @@ export function reportFailure(out: Out, error: unknown): void {
   if (error instanceof ApiError) {
     const { code, status, type, requestId } = error
     out.failure(`${code}: ${message}${requestId ? ` (request ${requestId})` : ''}`, {
+      message,
       code,
       status,
       type,
@@ -55,9 +56,9 @@ export function reportFailure(out: Out, error: unknown): void {
     return
   }
   if (error instanceof ServiceUnreachable) {
-    out.failure(message, { code: 'unreachable' })
+    out.failure(message, { message, code: 'unreachable' })
     out.note('Start the service with "npm start", or name another one with --url or SWITCHYARD_URL.')
     return
   }
-  out.failure(message, { code: error instanceof InvalidParameter ? 'invalid_request' : 'failed' })
+  out.failure(message, { message, code: error instanceof InvalidParameter ? 'invalid_request' : 'failed' })
 }

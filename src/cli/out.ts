@@ -32,7 +32,7 @@ export interface Out {
   note(...pieces: readonly (Piece | string)[]): void
   /** One line of JSON on standard output; nothing without `--json`. */
   data(value: unknown): void
-  /** A failure on standard error: text, or JSON with `--json`. */
+  /** A failure on standard error: the text, or with `--json` the details as JSON. */
   failure(text: string, details: object): void
 }
 
@@ -71,10 +71,7 @@ export function createOut({ stdout, stderr, isJson, isTerminal, hasColours }: Ou
       if (isJson) print(stdout, `${plainJson(value)}\n`)
     },
     failure: (text, details) => {
-      print(
-        stderr,
-        isJson ? `${plainJson({ error: { message: text, ...details } })}\n` : `${painted({ text, tone: 'bad' })}\n`,
-      )
+      print(stderr, isJson ? `${plainJson({ error: details })}\n` : `${painted({ text, tone: 'bad' })}\n`)
     },
   }
 }

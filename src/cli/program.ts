@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
@@ -32,11 +32,9 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
 
 /** Commander has printed its own complaints already; asking for help is none. */
 function failed(error: unknown, { world, isJson }: { world: World; isJson: boolean }): ExitCode {
-  if (error instanceof CommanderError && !(error instanceof InvalidArgumentError)) {
-    return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-  }
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   reportFailure(outOf(world, isJson), error)
-  return error instanceof InvalidArgumentError ? exitCodes.usage : exitCodeOf(error)
+  return exitCodeOf(error)
 }
 
 function programOf(registry: Registry): Command {

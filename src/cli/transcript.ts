@@ -23,9 +23,12 @@ interface Preview {
 
 export function createTranscript(out: Out, { isHidden = () => false }: TranscriptOptions = {}): Transcript {
   let preview: Preview | undefined
+  /** The last one whose line was ended, by another event or by its own. */
+  let closed: Preview | undefined
 
   const close = () => {
     if (preview && preview.text !== '' && !preview.text.endsWith('\n')) out.text('\n')
+    closed = preview ?? closed
     preview = undefined
   }
 
@@ -39,12 +42,12 @@ export function createTranscript(out: Out, { isHidden = () => false }: Transcrip
     out.text(text)
   }
 
-  /** True when the stored text goes on where the preview stopped; deltas that were lost show the message again. */
+  /** True when the stored text goes on where the preview stopped; after lost deltas the message is shown again. */
   const completesPreview = (event: SessionEvent): boolean => {
-    if (preview?.eventId !== event.id) return false
+    const shown = [preview, closed].find(candidate => candidate?.eventId === event.id)
     const text = textOf(event)
-    if (!text.startsWith(preview.text)) return false
-    showDelta(event.id, text.slice(preview.text.length))
+    if (!shown || !text.startsWith(shown.text)) return false
+    showDelta(event.id, text.slice(shown.text.length))
     return true
   }
 

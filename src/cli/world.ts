@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { type Client, createClient } from '../client/client.ts'
 import type { Environment } from '../server/config.ts'
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailed } from './failures.ts'
 import { createOut, type Out, type Sink } from './out.ts'
 import { serviceUrl } from './parse.ts'
 import type { LocalServer } from './serve.ts'
@@ -40,12 +42,24 @@ export const defaultUrl = 'http://127.0.0.1:4000'
 /** The tools of one command line. */
 export function toolsOf(world: World, { url, key, json = false }: GlobalOptions): Tools {
   const { env, fetch } = world
-  const given = url ?? (env['SWITCHYARD_URL'] ? serviceUrl(env['SWITCHYARD_URL']) : undefined)
+  const given = url ?? urlOfEnvironment(env)
   const secret = key ?? (env['SWITCHYARD_KEY'] || env['GATEWAY_MASTER_KEY'] || undefined)
   return {
     client: createClient({ baseUrl: given ?? defaultUrl, key: secret, fetch }),
     out: outOf(world, json),
     isUrlGiven: given !== undefined,
+  }
+}
+
+function urlOfEnvironment({ SWITCHYARD_URL: text }: Environment): string | undefined {
+  if (!text) return undefined
+  try {
+    return serviceUrl(text)
+  } catch {
+    throw new CommandFailed(
+      `SWITCHYARD_URL is "${text}". It must be an address such as ${defaultUrl}.`,
+      exitCodes.usage,
+    )
   }
 }
 

@@ -88,7 +88,9 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
   // runtimes
   const workspacesDir = join(config.dataDir, 'workspaces')
   const sandboxes = await createSandboxes({ workspacesDir, log })
-  const builtin = builtinRuntime({ gateway, sandboxes, log })
+  const sessionRows = sessionStore(pool)
+  const { setSandboxStatus } = sessionRows
+  const builtin = builtinRuntime({ gateway, sandboxes, setSandboxStatus, log })
   const runtimes: ReadonlyMap<string, Runtime> = new Map([[builtin.id, builtin]])
 
   // agents
@@ -100,7 +102,6 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
   })
 
   // sessions
-  const sessionRows = sessionStore(pool)
   const prompts = promptStore(pool)
   const events = eventStore(pool)
   const leaseRows = leaseStore(pool)

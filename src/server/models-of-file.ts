@@ -43,9 +43,10 @@ function checkedEntry({ entry, env, say }: Check): Omit<Deployment, 'id'> | unde
   const block = entry.params ? 'params' : 'litellm_params'
   const params: Partial<ModelParams> | undefined = entry[block]
   if (entry.params && entry.litellm_params) say(' has both params and litellm_params; keep one')
-  const alias = checkedAlias(entry.model_name, say)
-  if (!params) say('.params is required')
-  else if (!params.model) say(`.${block}.model is required`)
+  const alias = checkedAlias(entry, say)
+  // What is there but of a wrong type has been reported by the reader of the file.
+  if (!params && !(block in entry)) say('.params is required')
+  else if (params && !('model' in params)) say(`.${block}.model is required`)
   if (alias === undefined || !params?.model) return undefined
   const inside: Say = (text, ...path) => say(`.${block}.${text}`, block, ...path)
   const route = checkedRoute({ ...params, model: params.model }, inside)
@@ -64,10 +65,10 @@ function checkedEntry({ entry, env, say }: Check): Omit<Deployment, 'id'> | unde
   }
 }
 
-function checkedAlias(name: string | undefined, say: Say): string | undefined {
-  const alias = name?.trim()
+function checkedAlias(entry: Partial<ModelEntry>, say: Say): string | undefined {
+  const alias = entry.model_name?.trim()
   if (!alias) {
-    say('.model_name is required')
+    if (alias === '' || !('model_name' in entry)) say('.model_name is required')
     return undefined
   }
   if (/\*./.test(alias)) say('.model_name may hold a * only at its end', 'model_name')

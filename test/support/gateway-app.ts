@@ -68,7 +68,10 @@ export async function startGatewayApp({
         headers: { 'content-type': 'application/json', ...init.headers },
       }),
     async stop(): Promise<void> {
-      await app.close()
+      const closed = app.close()
+      // A test that did not read its answer to the end would keep the server waiting for its connection.
+      app.server.closeAllConnections()
+      await closed
       await gateway.close()
     },
   }

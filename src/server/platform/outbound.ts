@@ -77,7 +77,8 @@ function guardedLookup(lookup: Lookup) {
 
 function judge(url: string, allowed: ReadonlySet<string>): string | undefined {
   // Other parsers read a backslash, white space or a control character differently: no two may disagree on the host.
-  if (/[\\\s]|[^\x21-\x7e]/.test(url)) return 'the address holds characters that programs read differently'
+  // So do empty hosts.
+  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url)) return 'the address holds characters that programs read differently'
   const parsed = URL.parse(url)
   if (parsed === null) return 'not an address'
   const { protocol, hostname, port, username, password } = parsed

@@ -69,8 +69,8 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...['--cap-drop', 'ALL'],
     ...(filter ? ['--seccomp', String(firstDescriptor + files - 1)] : []),
     ...['--info-fd', String(firstDescriptor + files)],
-    ...(identity === 'other-user' ? becomeOther() : ['--']),
-    ...['bash', '-c', firstProcess(recipe), 'bash', recipe.command],
+    ...(identity === 'other-user' ? rightsToBecomeOther : []),
+    ...['--', 'bash', '-c', firstProcess(recipe), 'bash', recipe.command],
   ]
 }
 
@@ -80,26 +80,29 @@ const scratch = (path: string, { scratchBytes }: SandboxLimits) => [
   ...['--perms', '1777', '--size', String(scratchBytes), '--tmpfs', path],
 ]
 
-const becomeOther = () => [
-  ...['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap(capability => ['--cap-add', capability]),
-  ...['--', 'setpriv', ...numbers('--reuid', '--regid'), '--clear-groups', '--inh-caps=-all', '--bounding-set=-all'],
-  // Changing the user would clear it, and a killed server would leave its commands behind.
-  ...['--pdeathsig', 'KILL'],
-]
+const rightsToBecomeOther = ['SETUID', 'SETGID', 'SETPCAP'].flatMap(name => ['--cap-add', `CAP_${name}`])
 
-/** What process 1 does. Limits that are lower already stay; the units of `ulimit` are KiB. */
-function firstProcess({ limits, memoryIsBounded }: Recipe): string {
-  const data = memoryIsBounded ? '' : ` -d ${limits.memoryBytes / 1024}`
+const becomeOther = [
+  ...['setpriv', ...numbers('--reuid', '--regid'), '--clear-groups', '--inh-caps=-all', '--bounding-set=-all'],
+].join(' ')
+
+/**
+ * What process 1 does: it only waits for the command. It keeps bubblewrap's own user, since the kernel ends it with
+ * bubblewrap on no other condition; the command's user cannot reach it. The units of `ulimit` are KiB.
+ */
+function firstProcess({ identity, limits, memoryIsBounded }: Recipe): string {
+  const bounds = ['-c 0', `-f ${limits.fileBytes / 1024}`, `-u ${limits.processes}`]
+  if (!memoryIsBounded) bounds.push(`-d ${limits.memoryBytes / 1024}`)
   return [
-    `for limit in '-c 0' '-f ${limits.fileBytes / 1024}' '-u ${limits.processes}'${data && ` '${data.trim()}'`}; do`,
-    '  ulimit $limit 2>/dev/null',
-    'done',
+    // One that is lower already stays.
+    ...bounds.map(bound => `ulimit ${bound} 2>/dev/null`),
     // When memory is short, the kernel ends a tool rather than the server or its database.
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
-    // Not by bubblewrap: the folder is closed to it once it has given up root's rights.
-    `cd ${workspaceRoot} || exit 125`,
     'exec 3>&1 >/dev/null 2>&1',
-    'bash -c "$1" >&3 2>&3 3>&-',
+    `${identity === 'other-user' ? becomeOther : ''} bash -c '${asCommandUser}' bash "$1" >&3 2>&3 3>&-`,
     'exit $?',
   ].join('\n')
 }
+
+/** Only the command's user may enter the workspace. */
+const asCommandUser = `cd ${workspaceRoot} || exit 125; exec bash -c "$1"`

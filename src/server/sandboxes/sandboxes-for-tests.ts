@@ -33,12 +33,16 @@ export async function eventually(isTrue: () => Promise<boolean>): Promise<void> 
   throw new Error('this did not become true within 10 s')
 }
 
-/** True while a process of this machine has `marker` in its command line, this process apart. */
-export async function isRunning(marker: string): Promise<boolean> {
+/** How many processes of this machine have `marker` in their command line, this process apart. */
+export async function countRunning(marker: string): Promise<number> {
+  let count = 0
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-    if (line.replaceAll('\0', ' ').includes(marker)) return true
+    if (line.replaceAll('\0', ' ').includes(marker)) count++
   }
-  return false
+  return count
 }
+
+/** True while a process of this machine has `marker` in its command line. */
+export const isRunning = async (marker: string): Promise<boolean> => (await countRunning(marker)) > 0

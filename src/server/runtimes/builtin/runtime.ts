@@ -16,6 +16,8 @@ import { isRepeatable, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 interface Deps {
   readonly gateway: Pick<Gateway, 'call'>
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
+  /** Records that a session's sandbox is in use, or no longer. */
+  readonly setSandboxStatus: (sessionId: string, status: 'running' | 'stopped') => Promise<void>
   readonly log: Log
 }
 
@@ -56,20 +58,47 @@ export function builtinRuntime(deps: Deps): Runtime {
       for (const warning of toolset.warnings)
         deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
       const tools = new Map(toolset.tools.map(enabled => [enabled.tool.name, enabled]))
+      const sandbox = lentSandbox(deps, session.id)
       const toolContext = async () => ({
-        sandbox: await deps.sandboxes.open(session.id),
+        sandbox: await sandbox.open(),
         signal: context.signal,
         limits: defaultToolLimits,
         log: deps.log,
       })
       const run: Run = { deps, session, prompt, context, conversation, tools, toolContext }
       // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
-      for await (const batch of steps(run)) {
-        for (const event of batch) conversation.add(event)
-        yield batch
+      try {
+        for await (const batch of steps(run)) {
+          for (const event of batch) conversation.add(event)
+          yield batch
+        }
+      } finally {
+        await sandbox.leave()
       }
     },
     dispose: sessionId => deps.sandboxes.remove(sessionId),
+  }
+}
+
+/** The sandbox of one run: opened when a tool first needs it. Its recorded state is for people; no run fails by it. */
+function lentSandbox({ sandboxes, setSandboxStatus, log }: Deps, sessionId: string) {
+  let isLent = false
+  const record = (status: 'running' | 'stopped') =>
+    setSandboxStatus(sessionId, status).catch((cause: unknown) =>
+      log.debug({ err: cause, session_id: sessionId }, 'the state of a sandbox was not recorded'),
+    )
+  return {
+    async open() {
+      const sandbox = await sandboxes.open(sessionId)
+      if (!isLent) {
+        isLent = true
+        await record('running')
+      }
+      return sandbox
+    },
+    leave: async () => {
+      if (isLent) await record('stopped')
+    },
   }
 }
 

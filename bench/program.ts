@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** A program of ours that runs in a process of its own. */
+export interface Program<Answer> {
+  readonly pid: number
+  /** The first line that it wrote, read as JSON. */
+  readonly answer: Answer
+  stop(): Promise<void>
+}
+
+/** Starts the script at `url` with one JSON argument and waits for its first line. It does not outlive this process. */
+export async function startProgram<Answer>(url: string, options: object): Promise<Program<Answer>> {
+  const child = spawn(process.execPath, [fileURLToPath(url), JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  bindLifetime(child)
+  const lines = createInterface(child.stdout)
+  const line = await Promise.race([
+    once(lines, 'line').then(([text]) => String(text)),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`${url} ended with ${code}`))),
+  ])
+  return { pid: child.pid ?? 0, answer: JSON.parse(line) as Answer, stop: () => ended(child) }
+}
+
+/** Runs a script that ends by itself; what it answered. */
+export async function runProgram<Answer>(url: string, options: object): Promise<Answer> {
+  const program = await startProgram<Answer>(url, options)
+  await program.stop()
+  return program.answer
+}
+
+/** Takes the child along when this process ends. */
+export function bindLifetime(child: ChildProcess): void {
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exit
+}

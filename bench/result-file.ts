@@ -1,0 +1,63 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import type { BenchCase, Figure } from './bench-case.ts'
+import { rounded } from './statistics.ts'
+
+/** A case with what it measured. */
+export interface Measurement {
+  readonly case: BenchCase
+  readonly figures: readonly Figure[]
+}
+
+const columns = ['case', 'figure', 'value', 'target', '', 'detail'] as const
+
+/** True when the figure is above its target, or is no number at all. */
+export const isOver = ({ value, target }: Figure): boolean => target !== undefined && !(value <= target)
+
+/** The figures as aligned text. */
+export function textTable(measurements: readonly Measurement[]): string {
+  const rows = [columns, ...measurements.flatMap(rowsOf)]
+  const widths = columns.map((_, at) => Math.max(...rows.map(row => row[at]?.length ?? 0)))
+  return rows
+    .map(row =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** Stores the figures with the machine that they come from. The file's path. */
+export async function writeResult(measurements: readonly Measurement[], folder: string): Promise<string> {
+  const day = new Date().toISOString().slice(0, 10)
+  const memoryGib = Math.round(totalmem() / 1024 ** 3)
+  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memoryGib} GiB, ${process.platform}, Node ${process.versions.node}`
+  const rows = measurements.flatMap(rowsOf).map(row => `| ${row.join(' | ')} |`)
+  const text = [
+    `# Bench ${day}`,
+    `${machine}. Ratios compare two programs in one run; other figures are of this machine alone.`,
+    [`| ${columns.join(' | ')} |`, `|${columns.map(() => '---').join('|')}|`, ...rows].join('\n'),
+    measurements.map(({ case: { name, title } }) => `- \`${name}\`: ${title}`).join('\n'),
+  ]
+  await mkdir(folder, { recursive: true })
+  const file = join(folder, `${day}-foundation.md`)
+  await writeFile(file, `${text.join('\n\n')}\n`)
+  return file
+}
+
+const rowsOf = ({ case: { name }, figures }: Measurement): string[][] => figures.map(figure => rowOf(name, figure))
+
+function rowOf(name: string, figure: Figure): string[] {
+  const { value, unit, target, detail = '' } = figure
+  const verdict = target === undefined ? '' : isOver(figure) ? 'over' : 'ok'
+  return [
+    name,
+    figure.name,
+    `${rounded(value)} ${unit}`.trim(),
+    target === undefined ? '' : `<= ${target}`,
+    verdict,
+    detail,
+  ]
+}

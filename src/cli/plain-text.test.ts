@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createOut } from './out.ts'
+import { plainJson, plainLine, plainText } from './plain-text.ts'
+
+const table = [
+  ['colours go', '\u001b[31mred\u001b[0m', 'red'],
+  ['a title goes with its text', '\u001b]0;owned\u0007after', 'after'],
+  ['a link keeps its words only', '\u001b]8;;http://evil.test\u0007here\u001b]8;;\u0007', 'here'],
+  ['a screen that is cleared and a moved cursor go', '\u001b[2J\u001b[1;1Htop', 'top'],
+  ['the eight-bit forms go', '\u009b31mred', 'red'],
+  ['a line cannot be written over', 'safe\rrm -rf /', 'saferm -rf /'],
+  ['text cannot be turned around', 'a\u202egnp.exe', 'agnp.exe'],
+  ['backspaces go', 'abc\b\b\bxyz', 'abcxyz'],
+  ['tabs, newlines, emoji and other scripts stay', 'a\tb\nc 👩‍👩‍👧 日本 עברית', 'a\tb\nc 👩‍👩‍👧 日本 עברית'],
+  ['line ends of Windows become newlines', 'a\r\nb', 'a\nb'],
+] as const
+
+for (const [guarantee, text, expected] of table) {
+  test(guarantee, () => assert.equal(plainText(text), expected))
+}
+
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('\u001b', '\u001b[', '\u009b', ';', '31m', '\u0007', '\u202e', '\r'),
+    ),
+  )
+  .map(parts => parts.join(''))
+const dangerous = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u
+
+test('whatever comes in, nothing that steers a terminal goes out, and doing it twice changes nothing', () => {
+  fc.assert(
+    fc.property(hostile, text => {
+      const safe = plainText(text)
+      assert.doesNotMatch(safe.replaceAll(/[\t\n]/g, ''), dangerous)
+      assert.equal(plainText(safe), safe)
+    }),
+  )
+})
+
+test('JSON for programs is the same value without a raw control character', () => {
+  fc.assert(
+    fc.property(hostile, text => {
+      const json = plainJson({ text })
+      assert.doesNotMatch(json, dangerous)
+      assert.deepEqual(JSON.parse(json), { text })
+    }),
+  )
+})
+
+test('a cut line says that it was cut, and never in the middle of a character', () => {
+  assert.equal(plainLine('a  b\nc', 10), 'a b c')
+  assert.equal(plainLine('😀😀😀', 2), '😀…')
+})
+
+test('nothing that is printed carries an escape of somebody else, with colours or without', () => {
+  fc.assert(
+    fc.property(hostile, fc.boolean(), (text, hasColours) => {
+      let written = ''
+      const sink = {
+        write: (part: string) => {
+          written += part
+        },
+      }
+      const out = createOut({ stdout: sink, stderr: sink, isJson: false, isTerminal: true, hasColours })
+      out.line({ text, tone: 'bad' }, text)
+      out.text(text)
+      out.note(text)
+      out.failure(text, {})
+      const own = hasColours ? written.replaceAll(/\u001b\[(?:31|0)m/g, '') : written
+      assert.doesNotMatch(own.replaceAll(/[\t\n]/g, ''), dangerous)
+    }),
+  )
+})

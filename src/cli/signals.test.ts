@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createStopSignals } from './signals.ts'
+
+test('one Ctrl-C that arrives several times asks once; a later one quits', () => {
+  let nowMs = 10_000
+  let quits = 0
+  const signals = createStopSignals({ quit: () => quits++, nowMs: () => nowMs })
+  assert.equal(signals.stop.aborted, false)
+  for (const atMs of [10_000, 10_003, 10_400]) {
+    nowMs = atMs
+    signals.onSignal()
+  }
+  assert.equal(signals.stop.aborted, true)
+  assert.equal(quits, 0)
+  nowMs = 11_000
+  signals.onSignal()
+  assert.equal(quits, 1)
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { builtinTools, toolsFor } from './toolset.ts'
+
+const all = 'bash:allow read:allow write:allow edit:allow glob:allow grep:allow'
+const toolset = 'agent_toolset_20260401'
+const ask = { permission_policy: { type: 'always_ask' } }
+
+const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?: number][] = [
+  ['an object without entries enables all', {}, all],
+  ['an empty list enables all', [], all],
+  ['null enables all', null, all],
+  ['nothing enables all', undefined, all],
+  ['an object without meaning enables all', { anything: 1 }, all],
+  ['a text without meaning enables all', 'bash', all],
+  ['the toolset enables all', [{ type: toolset }], all],
+  ['the toolset without a list enables all', { type: toolset }, all],
+  ['a later version of the toolset is understood', [{ type: 'agent_toolset_20270101' }], all],
+  ['an entry for one tool enables only that', [{ type: 'read' }], 'read:allow'],
+  ['several entries add up', [{ type: 'grep' }, { type: 'bash', ...ask }], 'bash:ask grep:allow'],
+  ['the default config counts for all tools', [{ type: toolset, default_config: ask }], all.replaceAll('allow', 'ask')],
+  [
+    'a config overrides the default',
+    [{ type: toolset, default_config: { enabled: false }, configs: [{ name: 'read', enabled: true }] }],
+    'read:allow',
+  ],
+  [
+    'a config without a policy takes that of the default',
+    [{ type: toolset, default_config: { enabled: false, ...ask }, configs: [{ name: 'bash', enabled: true }] }],
+    'bash:ask',
+  ],
+  [
+    'a tool can be taken out',
+    [{ type: toolset, configs: [{ name: 'bash', enabled: false }] }],
+    all.replace('bash:allow ', ''),
+  ],
+  ['a later entry wins', [{ type: toolset }, { type: 'bash', enabled: false }], all.replace('bash:allow ', '')],
+  ['auto means allow', [{ type: 'read', permission_policy: { type: 'auto' } }], 'read:allow'],
+  ['always_allow means allow', [{ type: 'read', permission_policy: { type: 'always_allow' } }], 'read:allow'],
+  ['deny stays visible as deny', [{ type: 'read', permission_policy: { type: 'deny' } }], 'read:deny'],
+  ['a policy may be a plain word', [{ type: 'read', permission_policy: 'ask' }], 'read:ask'],
+  ['a policy that is not known asks', [{ type: 'read', permission_policy: { type: 'sometimes' } }], 'read:ask', 1],
+  ['a name of Object is no policy', [{ type: 'read', permission_policy: 'constructor' }], 'read:ask', 1],
+  ['a misspelt tool never gives more', [{ type: 'reed' }], '', 1],
+  ['an entry without a type is skipped', [{ name: 'read' }, 'read', null, 7], '', 4],
+  ['tools of others are left to them, and replace ours', [{ type: 'mcp_toolset' }, { type: 'custom' }], ''],
+  ['a config for a tool that we lack warns', [{ type: toolset, configs: [{ name: 'web_search' }] }], all, 1],
+  ['configs that are no list are ignored', [{ type: toolset, configs: 'bash', default_config: 7 }], all],
+  ['names with false take tools out', { bash: false, write: false }, 'read:allow edit:allow glob:allow grep:allow'],
+  ['names with a config set it', { bash: ask }, all.replace('bash:allow', 'bash:ask')],
+]
+
+for (const [guarantee, agentTools, enabled, warnings = 0] of table) {
+  test(guarantee, () => {
+    const found = toolsFor(agentTools)
+    assert.equal(found.tools.map(({ tool, policy }) => `${tool.name}:${policy}`).join(' '), enabled)
+    assert.equal(found.warnings.length, warnings)
+  })
+}
+
+test('models get a schema that is a plain JSON object for each tool', () => {
+  for (const { name, inputSchema, description } of builtinTools) {
+    assert.deepEqual(JSON.parse(JSON.stringify(inputSchema)), inputSchema)
+    assert.equal(inputSchema['type'], 'object')
+    assert(description.length > 20, name)
+  }
+  assert.deepEqual(
+    builtinTools.filter(tool => tool.idempotent).map(tool => tool.name),
+    ['read', 'glob', 'grep'],
+  )
+})

@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** True while a process of this machine has exactly this command line, its arguments joined by blanks. */
+export function isRunning(command: string): boolean {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .some(pid => commandLine(pid) === command)
+}
+
+/** The arguments of a process, empty when it has ended meanwhile. */
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
+  } catch {
+    return ''
+  }
+}
