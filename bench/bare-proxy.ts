@@ -28,6 +28,7 @@ function relayTo(response: ServerResponse): Dispatcher.DispatchHandler {
   const held: Buffer[] = []
   let isStream = false
   return {
+    onRequestStart: () => undefined,
     onResponseStart(_controller, status, { 'content-type': type = '' }) {
       isStream = String(type).startsWith('text/event-stream')
       response.writeHead(status, { 'content-type': String(type) })

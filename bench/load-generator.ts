@@ -49,6 +49,7 @@ function receiver(done: () => void): Dispatcher.DispatchHandler {
   const answer = kind === 'json' ? wholeAnswer() : wholeStream()
   let status = 0
   return {
+    onRequestStart: () => undefined,
     onResponseStart(_controller, code) {
       status = code
     },

@@ -38,7 +38,7 @@ function faultsOfRuns(log: readonly SessionEvent[]): string[] {
   }
   const idsOf = (type: string, field: string) =>
     log.filter(event => event.type === type).map(event => String(event[field]))
-  const uses = idsOf('agent.tool_use', 'id')
+  const uses = idsOf('agent.tool_use', 'tool_use_id')
   const results = idsOf('agent.tool_result', 'tool_use_id')
   if (uses.toSorted().join() !== results.toSorted().join()) faults.push('not every tool call has exactly one result')
   return faults

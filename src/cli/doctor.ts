@@ -1,22 +1,19 @@
 import type { Client } from '../client/client.ts'
 import { ApiError } from '../client/failures.ts'
-import type { Environment, Overrides } from '../server/config.ts'
 import type { Finding } from '../server/doctor.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
+import type { LocalService, ServerInputs } from './local-service.ts'
 import { dim, type Out, type Piece, plain } from './out.ts'
-import type { LocalServer } from './serve.ts'
 
-export interface DoctorArguments {
+interface DoctorArguments extends ServerInputs {
   readonly nodeVersion: string
-  readonly env: Environment
-  readonly overrides: Overrides
 }
 
 const answerMs = 2_000
 
 /** `doctor`: says what works here, what does not, and what to do about it. */
 export async function doctor(
-  { client, server }: { readonly client: Client; readonly server: LocalServer },
+  { client, server }: { readonly client: Client; readonly server: LocalService },
   { nodeVersion, ...inputs }: DoctorArguments,
   out: Out,
 ): Promise<ExitCode> {

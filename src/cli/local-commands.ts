@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
-import type { Overrides } from '../server/config.ts'
 import { doctor } from './doctor.ts'
+import type { ServerInputs } from './local-service.ts'
 import { migrateDatabase } from './migrate.ts'
 import { duration, someText, wholeNumber } from './parse.ts'
 import { quickstart } from './quickstart.ts'
@@ -24,7 +24,7 @@ export function addLocalCommands(program: Command, registry: Registry): void {
   addMigrate(program, registry)
 }
 
-function overridesOf({ config, dataDir, port, host, insecureNoAuth }: ServerOptions): Overrides {
+function overridesOf({ config, dataDir, port, host, insecureNoAuth }: ServerOptions): ServerInputs['overrides'] {
   return {
     ...(config !== undefined && { configFile: config }),
     ...(dataDir !== undefined && { dataDir }),
@@ -66,7 +66,7 @@ interface RunOptions extends ServerOptions {
 }
 
 function addRun(program: Command, { world, doing }: Registry): void {
-  const { server, env, stop } = world
+  const { server, env, stop, fetch } = world
   const command = storageOptions(program.command('run'))
     .description('start a session with one prompt and show what happens; when no service runs, one is started for it')
     .addArgument(new Argument('<prompt>', 'what to do').argParser(someText))
@@ -77,7 +77,7 @@ function addRun(program: Command, { world, doing }: Registry): void {
       doing<RunOptions>(({ client, out, isUrlGiven }, options, [prompt = '']) => {
         const { model, agent: agentId, timeout: timeoutMs } = options
         const run = { prompt, model, agentId, timeoutMs, stop, isUrlGiven }
-        return quickstart({ client, server }, { ...run, env, overrides: overridesOf(options) }, out)
+        return quickstart({ client, server, fetch }, { ...run, env, overrides: overridesOf(options) }, out)
       }),
     )
   withExamples(command, [

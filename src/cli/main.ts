@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { exitCodes } from './exit-codes.ts'
+import { localService } from './local-service.ts'
 import { runCommandLine } from './program.ts'
-import { localServer } from './serve.ts'
 import { createStopSignals } from './signals.ts'
 
 // The only file of the command line that touches the process.
@@ -28,7 +28,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   isTerminal,
   hasColours: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
   stop: signals.stop,
-  server: localServer,
+  server: localService,
   fetch,
   nowMs: Date.now,
 })

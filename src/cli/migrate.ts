@@ -1,16 +1,13 @@
-import type { Environment, Overrides } from '../server/config.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
+import type { LocalService, ServerInputs } from './local-service.ts'
 import type { Out } from './out.ts'
-import type { LocalServer } from './serve.ts'
 
-interface MigrateArguments {
-  readonly env: Environment
-  readonly overrides: Overrides
+interface MigrateArguments extends ServerInputs {
   readonly mode: 'plan' | 'apply'
 }
 
 /** `migrate`: brings the database to this version of the program, or lists what that would take. */
-export async function migrateDatabase(server: LocalServer, args: MigrateArguments, out: Out): Promise<ExitCode> {
+export async function migrateDatabase(server: LocalService, args: MigrateArguments, out: Out): Promise<ExitCode> {
   const { env, overrides, mode } = args
   const config = await server.configure({ env, overrides })
   const { database, migrations } = await server.upgrade(config, mode)

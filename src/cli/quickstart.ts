@@ -1,23 +1,26 @@
 import { type Client, createClient } from '../client/client.ts'
 import { ServiceUnreachable } from '../client/failures.ts'
-import type { Environment, Overrides } from '../server/config.ts'
 import type { ExitCode } from './exit-codes.ts'
+import type { LocalService, ServerInputs } from './local-service.ts'
 import { dim, type Out } from './out.ts'
 import { type RunArguments, runOnce } from './run.ts'
-import type { LocalServer } from './serve.ts'
 
-export interface QuickstartArguments extends Omit<RunArguments, 'isTemporary'> {
-  readonly env: Environment
-  readonly overrides: Overrides
+interface QuickstartArguments extends Omit<RunArguments, 'isTemporary'>, ServerInputs {
   /** The user named a service: then no other one takes its place. */
   readonly isUrlGiven: boolean
+}
+
+interface QuickstartTools {
+  readonly client: Client
+  readonly server: LocalService
+  readonly fetch: typeof globalThis.fetch
 }
 
 const answerMs = 500
 
 /** `run`: on the service that answers, else on one that lives as long as this command. */
 export async function quickstart(
-  { client, server }: { readonly client: Client; readonly server: LocalServer },
+  { client, server, fetch }: QuickstartTools,
   args: QuickstartArguments,
   out: Out,
 ): Promise<ExitCode> {
@@ -28,7 +31,7 @@ export async function quickstart(
   const config = await server.configure({ env, overrides: { ...overrides, host: '127.0.0.1', port: 0 } })
   const running = await server.start(config, { logLevel: env['LOG_LEVEL'] ? config.logLevel : 'error' })
   try {
-    const temporary = createClient({ baseUrl: running.url, key: config.masterKey })
+    const temporary = createClient({ baseUrl: running.url, key: config.masterKey, fetch })
     return await runOnce(temporary, { ...run, isTemporary: true }, out)
   } finally {
     await running.stop()

@@ -1,15 +1,14 @@
 import type { Command } from 'commander'
 import { type Client, createClient } from '../client/client.ts'
-import type { Environment } from '../server/config.ts'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
+import type { LocalService, ServerInputs } from './local-service.ts'
 import { createOut, type Out, type Sink } from './out.ts'
 import { serviceUrl } from './parse.ts'
-import type { LocalServer } from './serve.ts'
 
 /** All that the commands take from the process. */
 export interface World {
-  readonly env: Environment
+  readonly env: ServerInputs['env']
   readonly nodeVersion: string
   readonly stdout: Sink
   readonly stderr: Sink
@@ -17,7 +16,7 @@ export interface World {
   readonly hasColours: boolean
   /** Aborts when the user or the system asks the command to end. */
   readonly stop: AbortSignal
-  readonly server: LocalServer
+  readonly server: LocalService
   readonly fetch: typeof fetch
   readonly nowMs: () => number
 }
@@ -51,7 +50,7 @@ export function toolsOf(world: World, { url, key, json = false }: GlobalOptions)
   }
 }
 
-function urlOfEnvironment({ SWITCHYARD_URL: text }: Environment): string | undefined {
+function urlOfEnvironment({ SWITCHYARD_URL: text }: ServerInputs['env']): string | undefined {
   if (!text) return undefined
   try {
     return serviceUrl(text)

@@ -140,10 +140,12 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
 
   // http
   const readiness = createReadiness(pool)
+  const tickets = ticketStore(pool)
   const authenticate = createAuthenticate({
     masterKey: config.masterKey,
     insecureNoAuth: config.insecureNoAuth,
     logins: createLoginLimiter(() => performance.now()),
+    redeemTicket: tickets.redeem,
   })
   const app = createServer({ authenticate, log, translateError: asUnavailable })
   const closeServer = createCloseServer(app)
@@ -162,7 +164,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     waitForPrompt: createWaitForPrompt({ prompts, live }),
     workspaceOf: sessionId => join(workspacesDir, sessionId),
   })
-  serveEvents(app, { sessions, store: events, live, tickets: ticketStore(pool), shutdown: shutdown.signal })
+  serveEvents(app, { sessions, store: events, live, tickets, shutdown: shutdown.signal })
 
   const runsSessions = config.role !== 'api'
   return {

@@ -149,7 +149,6 @@ test('mode steer joins the running turn at its next model call', async () => {
   assert.equal(tail.events.filter(({ type }) => type === 'session.status_running').length, 1)
   assert.ok((await settled(id)).every(({ state }) => state === 'done'))
   const last = JSON.stringify(upstream.requests.at(-1)?.body['messages'])
-  console.log(last, tail.text)
   assert.ok(last.indexOf('tool_result') > 0 && last.indexOf('STEER ME') > last.indexOf('tool_result'))
   tail.close()
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { ManagedSession, OpencodeMessage, Session } from '../../src/contract/sessions.ts'
 import { followEvents } from '../support/event-tail.ts'
@@ -27,6 +28,23 @@ async function createAgent(fields: object = {}): Promise<Agent> {
 const prompt = (text: string, model = 'scripted') => ({ model: { modelID: model }, parts: [{ type: 'text', text }] })
 const statusOf = async (id: string) => (await get(`/session/${id}`)).json<Session>().status
 const idle = (id: string) => eventually(async () => (await statusOf(id)) === 'idle', { what: 'the idle session' })
+
+/** The states of a session's prompts, which no route shows once it is deleted. */
+async function storedStates(id: string): Promise<string[]> {
+  const client = new Client({ connectionString: service.databaseUrl })
+  await client.connect()
+  try {
+    const text = 'select state from prompts where session_id = $1 order by position'
+    return (await client.query<{ state: string }>(text, [id])).rows.map(({ state }) => state)
+  } finally {
+    await client.end()
+  }
+}
+
+test('tools run in bubblewrap: with any other sandbox these tests would prove little', () => {
+  const reason = 'bubblewrap does not work on this machine: install it, and allow it to make namespaces'
+  assert.match(service.logs(), /"driver":"bubblewrap"/, reason)
+})
 
 test('POST /session with {} or without a body is 200 with every field of the record', async () => {
   for (const body of [{}, undefined]) {
@@ -282,6 +300,7 @@ for (const [path, status] of [
     assert.deepEqual(data, tail.events)
     assert.equal(data.filter(({ type }) => type === 'session.deleted').length, 1)
     assert.equal(data.filter(({ type }) => type === 'session.status_running').length, 1)
+    assert.deepEqual(await storedStates(id), ['cancelled', 'cancelled', 'cancelled'])
     const again = await followEvents(service, id)
     await again.ended
     assert.equal(again.text, tail.text)

@@ -74,9 +74,7 @@ async function ofPromises({ look, journal }: Evidence): Promise<Broken[]> {
   const titles = new Map(sessions.map(({ id, title }) => [id, title]))
   const ofKey = Map.groupBy(prompts, ({ session_id, key }) => `${session_id} ${key}`)
   const lostSessions = journal.sessions.filter(({ id, key }) => titles.get(id) !== key)
-  const wrongPrompts = journal.prompts.filter(
-    ({ sessionId, key }) => ofKey.get(`${sessionId} ${key}`)?.length !== 1,
-  )
+  const wrongPrompts = journal.prompts.filter(({ sessionId, key }) => ofKey.get(`${sessionId} ${key}`)?.length !== 1)
   const twice = [...ofKey.values()].filter(found => found.length > 1)
   return [
     ...broken('I1', 'an acknowledged session exists', lostSessions),
@@ -163,7 +161,9 @@ async function counts({ look }: Evidence, logs: Logs): Promise<Checked> {
   const { rows } = await look.pool.query<{ done: number; error: number }>(
     `select count(*) filter (where state = 'done') as done, count(*) filter (where state = 'error') as error from prompts`,
   )
-  const unknown = [...logs.values()].flat().filter(({ content }) => JSON.stringify(content)?.includes('outcome unknown'))
+  const unknown = [...logs.values()]
+    .flat()
+    .filter(({ content }) => JSON.stringify(content)?.includes('outcome unknown'))
   return {
     prompts_done: rows[0]?.done ?? 0,
     prompts_error: rows[0]?.error ?? 0,

@@ -8,6 +8,8 @@ export interface Bench {
   readonly folder: string
   /** The database server that the cases share; a case that stops servers starts its own. */
   readonly cluster: Cluster
+  /** Aborts when the case ends, before anything is undone: clients leave. */
+  readonly signal: AbortSignal
   defer(undo: () => Promise<unknown> | unknown): void
   /** A line for people who watch. */
   say(line: string): void

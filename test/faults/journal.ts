@@ -34,7 +34,6 @@ interface JournaledRequest extends Sent {
   readonly line: string
   /** Names the request in the journal. */
   readonly key: string
-  readonly signal?: AbortSignal
 }
 
 interface JournaledPrompt {
@@ -51,7 +50,7 @@ const retryMs = 100
 const giveUpMs = 120_000
 
 /** A journal in the case's folder. */
-export function createJournal({ folder }: Pick<Bench, 'folder'>): Journal {
+export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal'>): Journal {
   const file = join(folder, 'journal.jsonl')
   const sessions: AcknowledgedSession[] = []
   const prompts: AcknowledgedPrompt[] = []
@@ -75,6 +74,7 @@ export function createJournal({ folder }: Pick<Bench, 'folder'>): Journal {
       const answer = await attempt(target(), request)
       if (answer && answer.status < 300) return answer
       if (!passing.has(answer?.status ?? 0)) throw new Error(`${request.line}: ${answer?.status} ${answer?.text}`)
+      signal.throwIfAborted()
       if (performance.now() - startedAt > giveUpMs) throw new Error(`${request.line}: no success in ${giveUpMs} ms`)
       await sleep(retryMs)
     }

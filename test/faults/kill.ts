@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/eventually.ts'
 import { type Checked, checkInvariants } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { startLoad, untilQuiet } from './load.ts'
-import { type Look, lookAt } from './look.ts'
+import { type LeaseRow, type Look, lookAt } from './look.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -39,21 +40,21 @@ export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillRe
   )
   const resumedMs: number[] = []
   const readyMs: number[] = []
-  await eventually(async () => (await look.leases()).length > 0, { what: 'the first run' })
-  for (let round = 1; round <= plan.kills; round++) {
-    const afterMs = random.whole(200, 3_000)
-    if (site.service === undefined) {
-      const ready = await site.startAndKill(afterMs)
+  await eventually(async () => (await look.runs()).length > 0, { what: 'the first run' })
+  for (let kills = 0; kills < plan.kills; ) {
+    await sleep(random.whole(200, 3_000))
+    const cutOff = await look.runs()
+    await site.kill()
+    kills++
+    say(`kill ${kills} of ${plan.kills}, ${cutOff.length} runs cut off`)
+    if (kills < plan.kills && random.chance() < 0.5) {
+      const ready = await site.startAndKill(random.whole(200, 3_000))
       if (ready !== undefined) readyMs.push(ready)
-      say(`kill ${round}/${plan.kills} ${afterMs} ms after the start (${ready === undefined ? 'not ' : ''}ready)`)
-    } else {
-      await new Promise(resolve => setTimeout(resolve, afterMs))
-      await site.kill()
-    }
-    // Every second round the work goes on for a while before the next kill, and its return is measured.
-    if (round % 2 === 0) resumedMs.push(...(await restartMeasured(site, look)))
+      kills++
+      say(`kill ${kills} of ${plan.kills}, ${ready === undefined ? 'before' : 'after'} it was ready`)
+      await site.start()
+    } else resumedMs.push(...(await restartMeasured(site, look, cutOff)))
   }
-  if (site.service === undefined) await site.start()
   await load.sent
   await untilQuiet(look, load.readers)
   const checked = await checkInvariants({
@@ -76,13 +77,12 @@ export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillRe
   }
 }
 
-/** Starts the server; the milliseconds from ready until all sessions of the killed one have an owner again, if any had. */
-async function restartMeasured(site: Site, look: Look): Promise<number[]> {
+/** Starts the server; the milliseconds from ready until all runs that were cut off have an owner again, if any were. */
+async function restartMeasured(site: Site, look: Look, cutOff: readonly LeaseRow[]): Promise<number[]> {
   await site.start()
   const startedAt = performance.now()
-  const before = (await look.leases()).filter(({ lease_owner }) => lease_owner !== null)
-  if (before.length === 0) return []
-  await eventually(() => look.isTakenOver(before), { withinMs: 30_000, what: 'the take-over' })
+  if (cutOff.length === 0) return []
+  await eventually(() => look.isTakenOver(cutOff), { withinMs: 30_000, what: 'the take-over' })
   return [performance.now() - startedAt]
 }
 

@@ -25,7 +25,7 @@ export interface Load {
 }
 
 interface LoadPlace {
-  readonly bench: Pick<Bench, 'random'>
+  readonly bench: Pick<Bench, 'random' | 'signal'>
   readonly journal: Journal
   readonly target: () => Target
 }
@@ -35,12 +35,13 @@ export function startLoad({ bench, journal, target }: LoadPlace, plan: LoadPlan)
   const readers: Reader[] = []
   const client = async (number: number) => {
     const sessionId = await journal.session(target, `s${number}`)
-    readers.push(follow(target, sessionId))
+    readers.push(follow(bench, target, sessionId))
     for (let at = 0; at < plan.promptsPerSession; at++) {
       const key = `s${number}-${at}`
       const by = random.chance() < 0.5 ? 'message id' : 'idempotency key'
       await journal.prompt(target, { sessionId, key, text: toolPrompt(key, plan.pace), by })
       await sleep(random.whole(0, plan.gapMs))
+      bench.signal.throwIfAborted()
     }
   }
   const sent = Promise.all(Array.from({ length: plan.sessions }, (_, at) => client(at))).then(() => undefined)

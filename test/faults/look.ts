@@ -15,9 +15,9 @@ export interface Look {
   openPrompts(): Promise<number>
   /** The number of events of each session. */
   logLengths(): Promise<Map<string, number>>
-  /** Sessions that somebody owns. */
-  leases(): Promise<LeaseRow[]>
-  /** True when each of these sessions was given a later fence, or was deleted. */
+  /** Sessions that somebody owns, with a prompt in work. */
+  runs(): Promise<LeaseRow[]>
+  /** True when each of these sessions was given a later fence, or has no prompt in work any more. */
   isTakenOver(before: readonly LeaseRow[]): Promise<boolean>
 }
 
@@ -36,14 +36,16 @@ export function lookAt(bench: Pick<Bench, 'defer'>, url: string): Look {
       const { rows } = await pool.query<{ id: string; last: number }>('select id, next_seq - 1 as last from sessions')
       return new Map(rows.map(({ id, last }) => [id, last]))
     },
-    async leases() {
-      const text = 'select id, fence, lease_owner from sessions where lease_owner is not null'
+    async runs() {
+      const text = `
+        select id, fence, lease_owner from sessions s
+        where lease_owner is not null and exists (select from prompts where session_id = s.id and state = 'running')`
       return (await pool.query<LeaseRow>(text)).rows
     },
     async isTakenOver(before) {
       const { rowCount } = await pool.query(
         `select from sessions s join unnest($1::text[], $2::bigint[]) as was (id, fence) using (id)
-         where s.fence <= was.fence`,
+         where s.fence <= was.fence and exists (select from prompts where session_id = s.id and state = 'running')`,
         [before.map(({ id }) => id), before.map(({ fence }) => fence)],
       )
       return rowCount === 0

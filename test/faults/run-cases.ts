@@ -60,16 +60,19 @@ async function runCase(fault: FaultCase, cluster: Cluster, seed: number): Promis
 export async function runOnBench(fault: Pick<FaultCase, 'run'>, cluster: Cluster, seed: number) {
   const folder = await openFolder('switchyard-fault-')
   const undo: (() => unknown)[] = []
+  const ended = new AbortController()
   const bench = {
     random: seeded(seed),
     folder,
     cluster,
+    signal: ended.signal,
     defer: (work: () => unknown) => void undo.push(work),
     say: (line: string) => void process.stdout.write(`  ${line}\n`),
   }
   try {
     return await fault.run(bench)
   } finally {
+    ended.abort()
     for (const work of undo.reverse()) await work()
     await nothingRunsIn(folder)
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })

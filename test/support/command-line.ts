@@ -1,5 +1,5 @@
+import type { LocalService } from '../../src/cli/local-service.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
-import type { LocalServer } from '../../src/cli/serve.ts'
 import type { World } from '../../src/cli/world.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import { sseFrame } from '../../src/contract/sse.ts'
@@ -10,6 +10,7 @@ export interface SeenRequest {
   readonly call: string
   readonly headers: Headers
   readonly body: unknown
+  readonly signal: AbortSignal | undefined
 }
 
 /** Answers by `METHOD /path`, with or without the query; anything else is a 404. */
@@ -21,7 +22,8 @@ export function scriptedService(answers: Answers): { fetch: typeof fetch; seen: 
   const answer: typeof fetch = async (input, init = {}) => {
     const { pathname, search } = new URL(String(input))
     const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
-    const request = { call: `${init.method} ${pathname}${search}`, headers: new Headers(init.headers), body }
+    const signal = init.signal ?? undefined
+    const request = { call: `${init.method} ${pathname}${search}`, headers: new Headers(init.headers), body, signal }
     seen.push(request)
     const respond = answers[request.call] ?? answers[`${init.method} ${pathname}`]
     if (respond) return respond(request)
@@ -32,13 +34,14 @@ export function scriptedService(answers: Answers): { fetch: typeof fetch; seen: 
 
 /** Session `s`'s event stream that brings `events` after what the reader has, and then stays open. */
 export function streamOf(events: readonly SessionEvent[]): (request: SeenRequest) => Response {
-  return ({ headers }) => {
+  return ({ headers, signal }) => {
     const after = Number(headers.get('last-event-id') ?? 0)
     const frames = events
       .filter(event => event.seq > after)
       .map(event => sseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) }))
     const body = new ReadableStream({
       start(controller) {
+        signal?.addEventListener('abort', () => controller.error(signal.reason))
         controller.enqueue(new TextEncoder().encode(`retry: 2000\n\n${frames.join('')}`))
       },
     })
@@ -59,7 +62,7 @@ export function logOf(events: readonly { readonly type: string; readonly [field:
 const refuse = () => Promise.reject(new Error('this command line has no server of its own'))
 
 /** A server that none of the commands may use. */
-export const noServer: LocalServer = {
+export const noService: LocalService = {
   configure: refuse,
   start: refuse,
   examine: refuse,
@@ -93,7 +96,7 @@ export async function runLine(args: readonly string[], world: Partial<World> = {
     isTerminal: false,
     hasColours: false,
     stop: new AbortController().signal,
-    server: noServer,
+    server: noService,
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })),
     nowMs: () => 0,
     ...world,

@@ -18,8 +18,6 @@ interface Options {
   readonly allow?: Config['outboundAllow']
 }
 
-export type GatewayApp = Awaited<ReturnType<typeof startGatewayApp>>
-
 /** Starts a server with the gateway's routes alone, open to any caller, on a free port; bookings are kept in memory. */
 export async function startGatewayApp({
   deployments = [],

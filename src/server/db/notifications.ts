@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg'
 import type { Log } from '../platform/log.ts'
-import { pause } from '../platform/timers.ts'
+import { every, pause } from '../platform/timers.ts'
 
 type Listener = (payload: string) => void
 
@@ -17,7 +17,16 @@ export interface Notifications {
   stop(): Promise<void>
 }
 
+interface Connection {
+  readonly client: Client
+  /** Resolves when the connection is gone, for whatever reason. */
+  readonly ended: Promise<void>
+}
+
 const retryMs = 500
+const connectTimeoutMs = 5_000
+const lockRetryMs = 1_000
+const stopMs = 2_000
 
 /** The advisory lock that a live process holds. Whoever can take it knows that the owner is gone. */
 export const ownerLock = 'hashtextextended($1, 7251)'
@@ -26,35 +35,52 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
   const listeners = new Map<string, Listener[]>()
   const reconnectListeners: (() => void)[] = []
   const stopped = new AbortController()
-  let client: Client | undefined
-  let reconnecting: Promise<void> | undefined
+  let current: Connection | undefined
+  let keeping: Promise<void> | undefined
 
-  async function connect(owner: string): Promise<void> {
-    const next = new Client({ ...config, application_name: 'switchyard-listen', keepAlive: true })
-    next.on('error', cause => log.warn({ err: cause }, 'the listening connection was lost'))
-    next.on('notification', ({ channel, payload = '' }) => {
+  async function connect(): Promise<Connection> {
+    const client = new Client({
+      ...config,
+      application_name: 'switchyard-listen',
+      keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+    })
+    client.on('error', cause => log.warn({ err: cause }, 'the listening connection was lost'))
+    client.on('notification', ({ channel, payload = '' }) => {
       for (const listener of listeners.get(channel) ?? []) listener(payload)
     })
-    await next.connect()
-    next.once('end', () => {
-      reconnecting = reconnect(owner)
-    })
-    await next.query(`select pg_advisory_lock(${ownerLock})`, [owner])
-    for (const channel of listeners.keys()) await next.query(`listen ${channel}`)
-    client = next
+    const ended = new Promise<void>(resolve => client.once('end', resolve))
+    try {
+      await client.connect()
+      for (const channel of listeners.keys()) await client.query(`listen ${channel}`)
+      return { client, ended }
+    } catch (error) {
+      void client.end().catch(() => undefined)
+      throw error
+    }
   }
 
-  async function reconnect(owner: string): Promise<void> {
+  async function reconnect(): Promise<Connection | undefined> {
     while (!stopped.signal.aborted) {
       await pause(retryMs, stopped.signal)
-      if (stopped.signal.aborted) return
       try {
-        await connect(owner)
-        for (const listener of reconnectListeners) listener()
-        return
+        if (!stopped.signal.aborted) return await connect()
       } catch (cause) {
         log.debug({ err: cause }, 'the listening connection is not back yet')
       }
+    }
+    return undefined
+  }
+
+  /** One loop for the whole life: waits for the end of a connection, then makes the next. */
+  async function keep(first: Connection, owner: string): Promise<void> {
+    for (let connection: Connection | undefined = first; connection; connection = await reconnect()) {
+      current = connection
+      if (connection !== first) for (const listener of reconnectListeners) listener()
+      const stopShowing = showAlive(connection.client, owner, log)
+      if (stopped.signal.aborted) void connection.client.end().catch(() => undefined)
+      await connection.ended
+      await stopShowing()
     }
   }
 
@@ -63,17 +89,47 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       listeners.set(channel, [...(listeners.get(channel) ?? []), listener])
     },
     send(channel, payload) {
-      client?.query('select pg_notify($1, $2)', [channel, payload]).catch(cause => {
+      current?.client.query('select pg_notify($1, $2)', [channel, payload]).catch(cause => {
         log.debug({ err: cause, channel }, 'a hint was not sent')
       })
     },
     onReconnect: listener => void reconnectListeners.push(listener),
-    start: connect,
+    async start(owner) {
+      const first = await connect()
+      await takeOwnerLock(first.client, owner)
+      keeping = keep(first, owner)
+    },
     async stop() {
       stopped.abort()
-      await reconnecting
-      client?.removeAllListeners('end')
-      await client?.end()
+      void current?.client.end().catch(() => undefined)
+      // A connection to a server that is out of reach can take minutes to end.
+      const enough = new AbortController()
+      await Promise.race([keeping, pause(stopMs, enough.signal)])
+      enough.abort()
     },
   }
+}
+
+/**
+ * Takes the owner's lock, again and again until it is ours: after a cut the server may keep the connection before this
+ * one, and its lock, for a while. Waiting in the database instead would hold back every notification.
+ */
+function showAlive(client: Client, owner: string, log: Log): () => Promise<void> {
+  let isShown = false
+  const attempt = async () => {
+    if (isShown) return
+    try {
+      isShown = await takeOwnerLock(client, owner)
+    } catch (cause) {
+      log.debug({ err: cause }, 'the lock of this process could not be taken; the next attempt will')
+    }
+  }
+  void attempt()
+  return every(lockRetryMs, attempt)
+}
+
+async function takeOwnerLock(client: Client, owner: string): Promise<boolean> {
+  const text = `select pg_try_advisory_lock(${ownerLock}) as taken`
+  const { rows } = await client.query<{ taken: boolean }>(text, [owner])
+  return rows[0]?.taken ?? false
 }

@@ -2,10 +2,17 @@ import { Pool } from 'undici'
 import type { Deployment } from '../config.ts'
 import type { Outbound } from '../platform/outbound.ts'
 
+/** An upstream address, taken apart once. */
+export interface Route {
+  readonly pool: Pool
+  /** What stands before `/v1/messages`; empty without a prefix. */
+  readonly pathPrefix: string
+}
+
 /** Connections to upstreams, kept open between calls. */
 export interface Pools {
-  /** The pool for a deployment's origin. */
-  for(deployment: Deployment): Pool
+  /** The way to a deployment. */
+  routeTo(deployment: Deployment): Route
   /** Ends all connections, also those at work. */
   close(): Promise<void>
 }
@@ -13,26 +20,35 @@ export interface Pools {
 /** One pool an origin and connect time-out; every connection goes through the guard of `outbound`. */
 export function createPools(outbound: Outbound): Pools {
   const pools = new Map<string, Pool>()
+  const routes = new Map<Deployment, Route>()
+
+  const poolFor = (origin: string, connectMs: number): Pool => {
+    const key = `${origin} ${connectMs}`
+    const known = pools.get(key)
+    if (known) return known
+    const pool = new Pool(origin, {
+      connect: outbound.connect(connectMs),
+      connections: null,
+      pipelining: 1,
+      keepAliveTimeout: 30_000,
+      maxHeaderSize: 64 * 1024,
+    })
+    pools.set(key, pool)
+    return pool
+  }
+
   return {
-    for({ apiBase, timeouts }) {
-      const { origin } = new URL(apiBase)
-      const key = `${origin} ${timeouts.connectMs}`
-      let pool = pools.get(key)
-      if (!pool) {
-        pool = new Pool(origin, {
-          connect: outbound.connect(timeouts.connectMs),
-          connections: null,
-          pipelining: 1,
-          keepAliveTimeout: 30_000,
-          maxHeaderSize: 64 * 1024,
-        })
-        pools.set(key, pool)
-      }
-      return pool
+    routeTo(deployment) {
+      const known = routes.get(deployment)
+      if (known) return known
+      const { origin, pathname } = new URL(deployment.apiBase)
+      const pathPrefix = pathname === '/' ? '' : pathname
+      const route = { pool: poolFor(origin, deployment.timeouts.connectMs), pathPrefix }
+      routes.set(deployment, route)
+      return route
     },
     async close() {
       await Promise.all([...pools.values()].map(pool => pool.destroy()))
-      pools.clear()
     },
   }
 }

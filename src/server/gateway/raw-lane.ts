@@ -17,27 +17,24 @@ export function createRawLane({ pools, pingAfterMs }: Options): Lane {
   return (attempt, sink) => {
     const exchange = new RawExchange(attempt, sink, pingAfterMs)
     const { call, ask, target } = attempt
+    if (call.signal.aborted) return exchange.result
     const { timeouts } = target.deployment
+    const { pool, pathPrefix } = pools.routeTo(target.deployment)
     const request = {
       method: 'POST',
-      path: upstreamPath(attempt),
+      path: `${pathPrefix}${paths[call.kind]}${forwardedQuery(call.query)}`,
       headers: upstreamHeaders(call, target),
       body: upstreamBody(attempt),
       // Without a stream the first byte may well be the last: only the total time counts.
       headersTimeout: ask.stream ? timeouts.firstByteMs : 0,
       bodyTimeout: ask.stream ? timeouts.idleMs : 0,
     }
-    if (!call.signal.aborted) pools.for(target.deployment).dispatch(request, exchange)
+    pool.dispatch(request, exchange)
     return exchange.result
   }
 }
 
-function upstreamPath({ call, target }: Attempt): string {
-  const { pathname } = new URL(target.deployment.apiBase)
-  const prefix = pathname === '/' ? '' : pathname
-  const route = call.kind === 'messages' ? '/v1/messages' : '/v1/messages/count_tokens'
-  return `${prefix}${route}${forwardedQuery(call.query)}`
-}
+const paths = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const
 
 const upstreamBody = ({ call, ask, target }: Attempt): Buffer =>
   target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)

@@ -14,6 +14,7 @@ interface Deps {
 }
 
 const nothing = Buffer.alloc(0)
+const clientGone = new Error('the client is gone')
 
 /** Model calls. Bodies and answers are bytes here: they must reach the other side as they are. */
 export function serveMessages(app: FastifyInstance, { gateway }: Deps): void {
@@ -38,7 +39,10 @@ export function serveMessages(app: FastifyInstance, { gateway }: Deps): void {
 
   const answer = async (request: FastifyRequest, reply: FastifyReply, kind: Call['kind']): Promise<void> => {
     const gone = new AbortController()
-    reply.raw.once('close', () => gone.abort())
+    reply.raw.once('close', () => {
+      // Without a reason of ours an abort builds an exception with its stack, and each answer ends in a close.
+      if (!reply.raw.writableFinished) gone.abort(clientGone)
+    })
     const queryAt = request.url.indexOf('?')
     const { outcome } = await gateway.call(
       {

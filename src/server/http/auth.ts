@@ -14,21 +14,34 @@ interface Options {
   /** True serves other hosts than loopback although authentication is off. */
   readonly insecureNoAuth: boolean
   readonly logins: LoginLimiter
+  /** Uses up a ticket of a session's stream; who got it, or undefined when it opens nothing. */
+  readonly redeemTicket: (ticket: string, sessionId: string) => Promise<string | undefined>
 }
 
 const unauthorized = () => new AppError('unauthorized', 'unauthorized')
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
 /** Checks callers against the master key. Interface: Authentication; order of headers: security S01. */
-export function createAuthenticate({ masterKey, insecureNoAuth, logins }: Options): Authenticate {
+export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTicket }: Options): Authenticate {
   const master = masterKey === undefined ? undefined : digest(masterKey)
+  const ticketHolder = async (request: IncomingMessage): Promise<Caller | undefined> => {
+    const found = presentedTicket(request)
+    const principal = found && (await redeemTicket(found.ticket, found.sessionId))
+    // It opens one stream of one session, which its holder was allowed to see.
+    return principal === undefined ? undefined : { principal, role: 'user', ownerScope: undefined }
+  }
+  const holderOf = async (request: IncomingMessage, access: Access, key: Buffer): Promise<Caller | undefined> => {
+    const presented = presentedKey(request, access)
+    if (presented !== undefined) return timingSafeEqual(digest(presented), key) ? masterCaller : undefined
+    return access === 'key-or-query' ? ticketHolder(request) : undefined
+  }
   return async (request, access) => {
     if (!master) {
       if (!insecureNoAuth && !isLocalRequest(request)) throw new AppError('forbidden', 'forbidden')
       return masterCaller
     }
-    const presented = presentedKey(request, access)
-    if (presented !== undefined && timingSafeEqual(digest(presented), master)) return masterCaller
+    const holder = await holderOf(request, access, master)
+    if (holder) return holder
     const address = request.socket.remoteAddress ?? ''
     if (!logins.admits(address)) {
       throw new AppError('rate_limited', 'too many failed logins from this address; wait a minute', {
@@ -43,14 +56,24 @@ export function createAuthenticate({ masterKey, insecureNoAuth, logins }: Option
 function presentedKey(request: IncomingMessage, access: Access): string | undefined {
   const { headers, rawHeaders } = request
   const authorizations = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
-  if (authorizations > 1) return undefined
+  // Which one counts is a matter of opinion, so none does: as wrong as a wrong key.
+  if (authorizations > 1) return ''
   const bearer = /^bearer(?:\s+(.*))?$/i.exec(headers.authorization ?? '')
   if (bearer) return bearer[1]?.trim() ?? ''
   const apiKey = headers['x-api-key']
   if (typeof apiKey === 'string') return apiKey
   if (access !== 'key-or-query') return undefined
-  return new URLSearchParams(request.url?.split('?')[1] ?? '').get('key') ?? undefined
+  return queryOf(request).get('key') ?? undefined
 }
+
+/** `?ticket=` on the stream of a session. */
+function presentedTicket(request: IncomingMessage): { ticket: string; sessionId: string } | undefined {
+  const ticket = queryOf(request).get('ticket')
+  const sessionId = /^\/v1\/sessions\/([^/?]+)\/events\/stream\?/.exec(request.url ?? '')?.[1]
+  return ticket !== null && sessionId !== undefined ? { ticket, sessionId } : undefined
+}
+
+const queryOf = ({ url }: IncomingMessage): URLSearchParams => new URLSearchParams(url?.split('?')[1] ?? '')
 
 /** True when Host and Origin both name this machine's loopback. Stops rebinding and cross-site calls; security S42. */
 function isLocalRequest({ headers }: IncomingMessage): boolean {

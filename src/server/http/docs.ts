@@ -59,11 +59,13 @@ async function loadReferencePage(): Promise<ReferencePage> {
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,
+      showDeveloperTools: 'never',
       agent: { disabled: true },
       mcp: { disabled: true },
     },
   })
   const [html, script] = await Promise.all([inner.inject('/docs/'), inner.inject('/docs/js/scalar.js')])
   await inner.close()
-  return { html: html.body, script: script.body }
+  // Without an icon of its own the page asks for one that does not exist.
+  return { html: html.body.replace('</head>', '<link rel="icon" href="data:," /></head>'), script: script.body }
 }

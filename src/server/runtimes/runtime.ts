@@ -1,4 +1,4 @@
-import type { NewEvent, SessionEvent } from '../../contract/events.ts'
+import type { NewEvent, SessionEvent, TextBlock } from '../../contract/events.ts'
 
 /** What a runtime can do. The API shows these flags, and refuses by the flag's name what one cannot. */
 export interface Capabilities {
@@ -28,6 +28,7 @@ export interface RunSession {
 
 export interface RunPrompt {
   readonly id: string
+  readonly parts: readonly TextBlock[]
   readonly model: string
   /** Replaces the agent's system prompt for this prompt alone. */
   readonly system: string | null

@@ -87,15 +87,20 @@ const becomeOther = [
 ].join(' ')
 
 /**
- * What process 1 does: it only waits for the command. It keeps bubblewrap's own user, since the kernel ends it with
- * bubblewrap on no other condition; the command's user cannot reach it. The units of `ulimit` are KiB.
+ * What process 1 does: it only waits for the command. It keeps bubblewrap's own user, because bubblewrap may not send
+ * the signal of `--die-with-parent` to another one; the command cannot reach it. The units of `ulimit` are KiB.
  */
-function firstProcess({ identity, limits, memoryIsBounded }: Recipe): string {
+function firstProcess(recipe: Recipe): string {
+  const { identity, limits, memoryIsBounded } = recipe
+  const gate = firstDescriptor + bubblewrapFiles(recipe).length + 1
   const bounds = ['-c 0', `-f ${limits.fileBytes / 1024}`, `-u ${limits.processes}`]
   if (!memoryIsBounded) bounds.push(`-d ${limits.memoryBytes / 1024}`)
   return [
     // One that is lower already stays.
     ...bounds.map(bound => `ulimit ${bound} 2>/dev/null`),
+    // bubblewrap ties process 1 to its own life only now. A server that was killed before that does not answer, and
+    // then nothing may start, since nobody would ever stop it.
+    `echo ready >&${gate}; read -r answer <&${gate} || exit 125; exec ${gate}>&-`,
     // When memory is short, the kernel ends a tool rather than the server or its database.
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
     'exec 3>&1 >/dev/null 2>&1',

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { bubblewrapDriver } from './bubblewrap.ts'
+import { findCgroups } from './cgroup.ts'
 import { type BoundRequest, sandboxLimits } from './sandbox.ts'
 import { countRunning, eventually, isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
 
@@ -22,8 +24,10 @@ const limits = {
 
 const canary = 'canary-7f3a9c'
 process.env['SWITCHYARD_TEST_CANARY'] = canary
-after(() => {
+after(async () => {
   delete process.env['SWITCHYARD_TEST_CANARY']
+  // As the next start of a server does: removes the empty groups of those that were killed.
+  await findCgroups(limits)
 })
 
 // Fails with the reason where bubblewrap is missing or not permitted: these guarantees cannot be shown without it.
@@ -227,20 +231,34 @@ test('a command that a signal ended has 128 plus its number as exit code, and no
   assert.deepEqual([exitCode, output], [137, ''])
 })
 
-test('when the server is killed, its commands end with it', async () => {
-  const marker = longSleep()
+/** Starts a server of its own that runs one long command, and kills it once `isTime` holds. */
+async function killServer(marker: string, isTime: () => Promise<boolean>): Promise<void> {
   const program = `
     import { bubblewrapDriver } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url).href)}
     import { sandboxLimits } from ${JSON.stringify(new URL('./sandbox.ts', import.meta.url).href)}
     const driver = await bubblewrapDriver(sandboxLimits)
-    const command = ['sleep', process.argv[1]].join(' ') + '; true'
+    const command = 'touch started; ' + ['sleep', process.argv[1]].join(' ') + '; true'
     await driver.exec(process.argv[2], { command, timeoutMs: 60000, signal: new AbortController().signal })`
   const args = ['--input-type=module', '-e', program, marker.slice('sleep '.length), folder]
   const server = spawn(process.execPath, args, { stdio: 'ignore', env: {} })
-  await eventually(() => isRunning(marker))
+  await eventually(isTime)
   server.kill('SIGKILL')
   await once(server, 'exit')
+}
+
+test('when the server is killed, its running command ends with it', async () => {
+  const marker = longSleep()
+  await killServer(marker, async () => existsSync(join(folder, 'started')))
   await eventually(async () => !(await isRunning(marker)))
+})
+
+test('when the server is killed while a command is being started, nothing is left of it either', async () => {
+  for (let attempt = 0; attempt < 6; attempt++) {
+    const marker = longSleep()
+    // The command is an argument of bubblewrap: it is seen long before it runs.
+    await killServer(marker, () => isRunning(marker))
+    await eventually(async () => !(await isRunning(marker)))
+  }
 })
 
 test('a folder that is gone is an error of the server, described in its log only', async () => {

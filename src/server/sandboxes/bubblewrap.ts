@@ -94,6 +94,7 @@ async function run(settings: Settings, folder: string, request: BoundRequest): P
       env: searchPath,
       folder,
       files: bubblewrapFiles(settings),
+      waits: true,
       ...endings(),
     }
     return await runLimited(launch, { ...request, limits })
@@ -112,7 +113,6 @@ function endings(): Pick<Launch, 'onInfo' | 'ask' | 'end'> {
     },
     ask: () => first !== undefined && send(-first, 'SIGTERM'),
     end(child: ChildProcess) {
-      if (child.exitCode !== null || child.signalCode !== null) return
       // Before process 1 is known, ending bubblewrap takes it along.
       if (first === undefined || !send(first, 'SIGKILL')) child.kill('SIGKILL')
     },

@@ -18,6 +18,8 @@ export interface Launch {
   readonly files?: readonly (string | Buffer)[]
   /** Called with what the program writes to the descriptor after those of `files`. */
   readonly onInfo?: (info: string) => void
+  /** True when the program tells the last descriptor that it is ready, and goes on when it reads a line there. */
+  readonly waits?: boolean
   /** Asks all of it to end; false when there is nobody to ask. */
   readonly ask: () => boolean
   /** Ends all of it. */
@@ -103,7 +105,7 @@ function watchDisk(folder: string, floorBytes: number, full: () => void): () => 
   })
 }
 
-function start({ file, args, env, input, files = [], onInfo }: Launch): ChildProcess {
+function start({ file, args, env, input, files = [], onInfo, waits }: Launch): ChildProcess {
   const child = spawn(file, args, {
     env,
     cwd: '/',
@@ -113,11 +115,13 @@ function start({ file, args, env, input, files = [], onInfo }: Launch): ChildPro
       'pipe',
       ...files.map(() => 'pipe' as const),
       ...(onInfo ? (['pipe'] as const) : []),
+      ...(waits ? (['pipe'] as const) : []),
     ],
   })
   if (input !== undefined) give(child.stdin, input)
   for (const [index, content] of files.entries()) give(child.stdio[3 + index], content)
   if (onInfo) take(child.stdio[3 + files.length], onInfo)
+  if (waits) answer(child.stdio.at(-1))
   return child
 }
 
@@ -139,6 +143,12 @@ function take(pipe: Pipe, onInfo: (info: string) => void): void {
     info += chunk.toString('utf8')
     onInfo(info)
   })
+}
+
+function answer(pipe: Pipe): void {
+  if (!(pipe instanceof Readable && pipe instanceof Writable)) return
+  pipe.on('error', () => {})
+  pipe.once('data', () => pipe.end('go\n'))
 }
 
 /** The exit code, once the program has ended and nobody holds its output any more. */

@@ -27,21 +27,25 @@ const retryMs = 250
 export type EventLog = ReturnType<typeof createEventLog>
 
 export function createEventLog({ pool, store, live }: { pool: Pool; store: EventStore; live: LiveEvents }) {
-  /** The events once they are stored, by this attempt or by one before whose answer was lost. */
-  async function storeNow(
+  async function storeAlong(
     held: HeldSession,
     events: readonly NamedEvent[],
     along: Along | undefined,
-  ): Promise<SessionEvent[]> {
-    const stored = along
-      ? await transaction(pool, async client => {
-          const appended = await store.appendHeld(held, events, client)
-          if (appended) await along(client)
-          return appended
-        })
-      : await store.appendHeld(held, events)
-    if (!stored) throw new FenceLost(held.sessionId)
-    return stored
+    client: PoolClient,
+  ) {
+    const appended = await store.appendHeld(held, events, client)
+    if (appended) await along?.(client)
+    return appended
+  }
+
+  /** The second and every later attempt: the one before may have been done, or may still be at work in the database. */
+  function storeUnlessDone(held: HeldSession, events: readonly NamedEvent[], along: Along | undefined) {
+    return transaction(pool, async client => {
+      // Whoever holds the row may be our own last attempt, whose end nobody waits for any more.
+      await store.lock(held.sessionId, client)
+      const before = await store.stored(held.sessionId, events, client)
+      return before.length > 0 ? before : storeAlong(held, events, along, client)
+    })
   }
 
   return {
@@ -51,10 +55,13 @@ export function createEventLog({ pool, store, live }: { pool: Pool; store: Event
      */
     async append(held: HeldSession, events: readonly NewEvent[], along?: Along): Promise<void> {
       const named = events.map(withId)
-      const stored = await whileHeld(held, async isRepeat => {
-        const before = isRepeat ? await store.stored(held.sessionId, named) : []
-        return before.length > 0 ? before : storeNow(held, named, along)
+      const stored = await whileHeld(held, isRepeat => {
+        if (isRepeat) return storeUnlessDone(held, named, along)
+        return along
+          ? transaction(pool, client => storeAlong(held, named, along, client))
+          : store.appendHeld(held, named)
       })
+      if (!stored) throw new FenceLost(held.sessionId)
       live.publish(held.sessionId, stored)
     },
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventRoutes } from '../../contract/events.ts'
 import { bind, routeSchema } from '../http/bind.ts'
 import { fastifyPath } from '../http/paths.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { invalid, notFound } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
 import type { LiveEvents } from './live-events.ts'
 import type { Sessions } from './sessions.ts'
@@ -53,8 +53,6 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
     async handler(request, reply) {
       const id = (request.params as { session_id: string }).session_id
       const asked = request.query as StreamQuery
-      if (asked.ticket !== undefined && !(await tickets.redeem(asked.ticket, id)))
-        throw new AppError('unauthorized', 'unauthorized')
       const session = await sessions.find(id, request.caller)
       const after = await positionOf(request, asked, session.id)
       reply.hijack()
@@ -64,6 +62,7 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
         sessionId: id,
         after,
         withPreviews: wantsPreviews(asked),
+        isOver: session.deleted_at !== null,
         shutdown,
       })
     },
@@ -86,7 +85,6 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
 interface StreamQuery {
   readonly after?: string
   readonly from?: 'tail'
-  readonly ticket?: string
   readonly event_deltas?: unknown
   readonly 'event_deltas[]'?: unknown
 }

@@ -64,11 +64,16 @@ export function eventStore(pool: Pool) {
     },
 
     /** Those of the given events that are in the log already: an append whose answer was lost may have been done. */
-    async stored(sessionId: string, events: readonly NamedEvent[]): Promise<SessionEvent[]> {
+    async stored(sessionId: string, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[]> {
       const text = `
         select seq, id, type, payload, created_at from session_events where session_id = $1 and id = any ($2) order by seq`
-      const { rows } = await pool.query<Row>(text, [sessionId, events.map(({ id }) => id)])
+      const { rows } = await on.query<Row>(text, [sessionId, events.map(({ id }) => id)])
       return rows.map(toEvent)
+    },
+
+    /** Holds every other writer of the log back until the transaction ends. */
+    async lock(sessionId: string, on: PoolClient): Promise<void> {
+      await on.query('select from sessions where id = $1 for update', [sessionId])
     },
 
     /** Up to `limit` events after `after`, in order. */

@@ -64,12 +64,12 @@ export function leaseStore(pool: Pool) {
       return expired
     },
 
-    /** Sessions with unfinished prompts that nobody runs, oldest prompt first. */
+    /** Sessions with unfinished prompts that nobody runs: first those that were cut off, then by their oldest prompt. */
     async unowned(limit: number): Promise<string[]> {
       const { rows } = await pool.query<{ id: string }>(
         `select s.id from sessions s join prompts p on p.session_id = s.id and p.state in ('waiting', 'running')
          where s.deleted_at is null and (s.lease_until is null or s.lease_until < clock_timestamp())
-         group by s.id order by min(p.created_at) limit $1`,
+         group by s.id order by bool_or(p.state = 'running') desc, min(p.created_at) limit $1`,
         [limit],
       )
       return rows.map(({ id }) => id)

@@ -21,6 +21,7 @@ interface Held extends HeldSession {
 const renewMs = 2_000
 /** An owner that cannot renew stops its work before the lease of 15 s ends elsewhere. */
 const selfStopMs = 10_000
+const watchMs = 1_000
 
 /** The sessions that this process holds: takes leases, renews them, and says when one is lost. */
 export class Leases {
@@ -30,6 +31,7 @@ export class Leases {
   readonly #owner: string
   readonly #log: Log
   readonly #stopRenewing: () => Promise<void>
+  readonly #watch: NodeJS.Timeout
   #renewedAt = performance.now()
 
   constructor(deps: {
@@ -45,6 +47,9 @@ export class Leases {
     this.#log = deps.log
     deps.notifications.on('session_control', sessionId => void this.#obey(sessionId))
     this.#stopRenewing = every(renewMs, () => this.#renew())
+    // Besides the renewal, which a database that does not answer at all can hold up for longer than a lease lives.
+    this.#watch = setInterval(() => this.#loseStale(), watchMs)
+    this.#watch.unref()
   }
 
   /** Takes the session; undefined when somebody else runs it, or it is gone. */
@@ -64,6 +69,7 @@ export class Leases {
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.#watch)
     await this.#stopRenewing()
   }
 
@@ -80,8 +86,12 @@ export class Leases {
     } catch (error) {
       const cause = asUnavailable(error)
       this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
-      if (performance.now() - this.#renewedAt > selfStopMs) for (const held of before) this.#lose(held)
     }
+  }
+
+  #loseStale(): void {
+    if (performance.now() - this.#renewedAt <= selfStopMs) return
+    for (const held of this.#held.values()) this.#lose(held)
   }
 
   /** A hint that the session was deleted, or that its prompt must stop. */

@@ -38,7 +38,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   })
 
   bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency }) =>
-    toSession(await sessions.create(body ?? {}, caller, idempotency)),
+    sessions.create(body ?? {}, caller, idempotency),
   )
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
     const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }

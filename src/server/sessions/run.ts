@@ -52,7 +52,10 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal])
 
   await begin(deps, task, runId)
-  const end = refusalOf(task) ?? (await drive(deps, task, { signal, runId }))
+  const refusal = refusalOf(task)
+  // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
+  const driven = await drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
+  const end = refusal ?? driven
   if (held.lost.aborted) throw new FenceLost(held.sessionId)
   if (end) return finish(deps, task, { runId, batch: end })
   if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled' })

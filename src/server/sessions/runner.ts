@@ -2,7 +2,7 @@ import type { AgentStore } from '../agents/store.ts'
 import { AppError } from '../platform/errors.ts'
 import { every, pause } from '../platform/timers.ts'
 import { failed, type RunSession, type Runtime } from '../runtimes/runtime.ts'
-import { FenceLost } from './event-log.ts'
+import { FenceLost, whileHeld } from './event-log.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
 import type { QueuedPrompt } from './prompt-store.ts'
@@ -131,17 +131,19 @@ export class Runner {
   async #runAll(held: HeldSession): Promise<void> {
     while (!this.#isDraining) {
       if (held.lost.aborted) throw new FenceLost(held.sessionId)
-      const prompt = await this.#deps.prompts.next(held.sessionId)
+      const prompt = await whileHeld(held, () => this.#deps.prompts.next(held.sessionId))
       if (prompt) await this.#runOne(held, prompt)
-      else if (await this.#deps.release(held)) return
+      else if (await whileHeld(held, () => this.#deps.release(held))) return
     }
   }
 
   async #runOne(held: HeldSession, prompt: QueuedPrompt): Promise<void> {
     const { sessions, agents, runtimes } = this.#deps
-    const row = await sessions.find(held.sessionId)
+    const row = await whileHeld(held, () => sessions.find(held.sessionId))
     if (!row) throw new FenceLost(held.sessionId)
-    const snapshot = row.agent_version === null ? undefined : await agents.version(row.agent_id, row.agent_version)
+    const { agent_id, agent_version } = row
+    const snapshot =
+      agent_version === null ? undefined : await whileHeld(held, () => agents.version(agent_id, agent_version))
     const runtime = runtimes.get(row.runtime) ?? missingRuntime(row.runtime)
     const deps = { ...this.#deps, isDraining: () => this.#isDraining }
     const session = toRunSession(row, snapshot?.agent)

@@ -68,8 +68,8 @@ export function sessionStore(pool: Pool) {
     },
 
     /** The session, also when it was deleted; undefined when `owner` has none with that id. */
-    async find(id: string, owner?: string): Promise<SessionRow | undefined> {
-      const { rows } = await pool.query<SessionRow>(
+    async find(id: string, owner?: string, on: Queryable = pool): Promise<SessionRow | undefined> {
+      const { rows } = await on.query<SessionRow>(
         `${facts} where s.id = $1 and ($2::text is null or s.owner_id = $2)`,
         [id, owner],
       )

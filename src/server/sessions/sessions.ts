@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { SessionEvent } from '../../contract/events.ts'
-import type { Prompt, PromptPart, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
+import type { Prompt, PromptPart, Session, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once } from '../db/once.ts'
@@ -12,7 +12,7 @@ import type { Appended, EventLog } from './event-log.ts'
 import { environmentModel, planSession } from './new-session.ts'
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
-import type { SessionRow, SessionStore } from './session-store.ts'
+import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -58,11 +58,11 @@ export function createSessions(deps: Deps) {
       return row
     },
 
-    /** Creates a session, with its first prompt in the same transaction. */
-    async create(body: SessionCreate, caller: Caller, idempotency: Idempotency | undefined): Promise<SessionRow> {
+    /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
+    async create(body: SessionCreate, caller: Caller, idempotency: Idempotency | undefined): Promise<Session> {
       const { session, model } = await planSession(deps, body, caller)
       const { prompt } = body
-      const id = await changing((client, told) =>
+      return changing((client, told) =>
         once(
           (text, values) => client.query(text, [...values]),
           idempotency,
@@ -72,11 +72,12 @@ export function createSessions(deps: Deps) {
               const first = { parts: [{ type: 'text' as const, text: prompt }], model }
               await queue.enqueue(client, { id: session.id, caller, prompt: first }, told)
             }
-            return session.id
+            const row = await store.find(session.id, undefined, client)
+            if (!row) throw new Error(`session ${session.id} is not there right after its creation`)
+            return toSession(row)
           },
         ),
       )
-      return this.find(id, caller)
     },
 
     /** Queues a prompt; resolves after the commit. The prompt's id, the same for a repeated message id or key. */

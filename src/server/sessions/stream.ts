@@ -13,6 +13,8 @@ interface StreamOptions {
   /** The number after which to start; 0 is the beginning. */
   readonly after: number
   readonly withPreviews: boolean
+  /** True when the session was deleted: its log does not grow any more. */
+  readonly isOver: boolean
   /** Aborts when the server stops: the stream ends, and its reader resumes elsewhere. */
   readonly shutdown: AbortSignal
 }
@@ -38,7 +40,7 @@ export async function writeEventStream(
   requestId: string,
   options: StreamOptions,
 ): Promise<void> {
-  const { store, live, sessionId, shutdown } = options
+  const { live, sessionId, shutdown } = options
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const signal = AbortSignal.any([gone.signal, shutdown])
@@ -50,7 +52,7 @@ export async function writeEventStream(
   const subscription = live.subscribe(sessionId, onPreview)
   const heartbeat = setInterval(() => writer.offer(': keep-alive\n\n'), heartbeatMs)
   try {
-    await follow({ store, subscription, sessionId, signal, writer, after: options.after })
+    await follow({ ...options, subscription, signal, writer })
   } finally {
     clearInterval(heartbeat)
     subscription.close()
@@ -58,10 +60,8 @@ export async function writeEventStream(
   }
 }
 
-interface Following {
-  readonly store: EventStore
+interface Following extends Pick<StreamOptions, 'store' | 'sessionId' | 'isOver'> {
   readonly subscription: Subscription
-  readonly sessionId: string
   readonly signal: AbortSignal
   readonly writer: FrameWriter
   after: number
@@ -70,22 +70,24 @@ interface Following {
 async function follow(state: Following): Promise<void> {
   while (!state.signal.aborted) {
     const events = state.subscription.take(state.after) ?? (await nextPage(state))
-    for (const event of events) {
+    for (const event of events ?? []) {
       if (!(await state.writer.write(eventFrame(event)))) return
       state.after = event.seq
       if (event.type === 'session.deleted') return
     }
-    if (events.length === 0) await state.subscription.wait(state.after, state.signal)
+    if (events?.length !== 0) continue
+    if (state.isOver) return
+    await state.subscription.wait(state.after, state.signal)
   }
 }
 
-/** The table's next page; empty after a while when the database is away: the reader stays and tries again. */
-async function nextPage({ store, sessionId, after, signal }: Following): Promise<SessionEvent[]> {
+/** The table's next page; undefined after a while when the database is away: the reader stays and tries again. */
+async function nextPage({ store, sessionId, after, signal }: Following): Promise<SessionEvent[] | undefined> {
   try {
     return await store.page(sessionId, after, pageSize)
   } catch {
     await pause(retryMs, signal)
-    return []
+    return undefined
   }
 }
 

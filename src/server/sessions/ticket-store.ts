@@ -25,13 +25,14 @@ export function ticketStore(pool: Pool) {
       return { ticket, expires_at: (rows[0]?.expires_at ?? new Date()).toISOString() }
     },
 
-    /** True once for a ticket that was issued for this session and has not expired. */
-    async redeem(ticket: string, sessionId: string): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        'delete from stream_tickets where hash = $1 and session_id = $2 and expires_at > clock_timestamp()',
+    /** Who got the ticket, once, if it was issued for this session and has not expired. */
+    async redeem(ticket: string, sessionId: string): Promise<string | undefined> {
+      const { rows } = await pool.query<{ principal: string }>(
+        `delete from stream_tickets
+         where hash = $1 and session_id = $2 and expires_at > clock_timestamp() returning principal`,
         [digest(ticket), sessionId],
       )
-      return rowCount === 1
+      return rows[0]?.principal
     },
   }
 }

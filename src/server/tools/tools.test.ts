@@ -16,7 +16,12 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   const setUp = async () => {
     const id = `ses_${++sessions}`
     const sandbox = await sandboxes.open(id)
-    const context: ToolContext = { sandbox, signal: new AbortController().signal, limits: defaultToolLimits, log: quiet }
+    const context: ToolContext = {
+      sandbox,
+      signal: new AbortController().signal,
+      limits: defaultToolLimits,
+      log: quiet,
+    }
     const call = async (name: string, input: unknown, changes: Partial<ToolContext> = {}) => {
       const tool = builtinTools.find(builtin => builtin.name === name)
       assert(tool)
@@ -89,11 +94,21 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
 
   test(`${driver}: a file is written, read with line numbers, and edited`, async () => {
     const { call } = await setUp()
-    assert.equal((await call('write', { file_path: 'a/b.txt', content: 'one\ntwo\none\n' })).text, 'created a/b.txt (12 bytes)')
-    assert.equal((await call('read', { file_path: '/workspace/a/b.txt' })).text, '     1\tone\n     2\ttwo\n     3\tone')
+    assert.equal(
+      (await call('write', { file_path: 'a/b.txt', content: 'one\ntwo\none\n' })).text,
+      'created a/b.txt (12 bytes)',
+    )
+    assert.equal(
+      (await call('read', { file_path: '/workspace/a/b.txt' })).text,
+      '     1\tone\n     2\ttwo\n     3\tone',
+    )
     const part = await call('read', { file_path: 'a/b.txt', view_range: [2, 2] })
     assert.equal(part.text, '     2\ttwo\n[lines 2 to 2 of 3]')
-    for (const view_range of [[4, -1], [0, 1], [3, 2]]) {
+    for (const view_range of [
+      [4, -1],
+      [0, 1],
+      [3, 2],
+    ]) {
       assert((await call('read', { file_path: 'a/b.txt', view_range })).isError)
     }
     const edit = { file_path: 'a/b.txt', old_string: 'one', new_string: '$& $1' }
@@ -107,7 +122,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 
   test(`${driver}: what is no text file is not read, and never destroyed by an edit`, async () => {
-    const { call, folder } = await setUp()
+    const { call, folder, sandbox } = await setUp()
     await writeFile(join(folder, 'binary'), Buffer.from([1, 0, 2]))
     await writeFile(join(folder, 'latin'), Buffer.from([0x61, 0xe9, 0x62]))
     await writeFile(join(folder, 'empty'), '')
@@ -118,7 +133,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert.match((await call('edit', { file_path: 'latin', old_string: 'a', new_string: 'c' })).text, /not a UTF-8/)
     assert.match((await call('edit', { file_path: 'dos', old_string: 'one\ntwo', new_string: 'x' })).text, /\\r\\n/)
     await call('edit', { file_path: 'dos', old_string: 'one', new_string: '1' })
-    assert.equal((await call('bash', { command: 'cat dos' })).text, '\ufeff1\r\ntwo\r')
+    assert.equal(String(await sandbox.files.read('dos')), '\ufeff1\r\ntwo\r\n')
   })
 
   test(`${driver}: long files and long lines are shown in part`, async () => {
@@ -134,7 +149,14 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     await writeFile(join(sandboxes.workspacesDir, 'secret'), 'untouched')
     await symlink('../secret', join(folder, 'link'))
     await symlink('..', join(folder, 'up'))
-    for (const file_path of ['link', 'up/secret', '../secret', join(sandboxes.workspacesDir, 'secret'), '/etc/passwd', '~/x']) {
+    for (const file_path of [
+      'link',
+      'up/secret',
+      '../secret',
+      join(sandboxes.workspacesDir, 'secret'),
+      '/etc/passwd',
+      '~/x',
+    ]) {
       assert((await call('read', { file_path })).isError, file_path)
       assert((await call('write', { file_path, content: 'x' })).isError, file_path)
       assert((await call('edit', { file_path, old_string: 'untouched', new_string: 'x' })).isError, file_path)
@@ -145,7 +167,8 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
 
   test(`${driver}: glob lists sorted paths from the workspace, quiet folders only when named`, async () => {
     const { call } = await setUp()
-    for (const file_path of ['b.ts', 'a/c.ts', 'a/d.md', 'node_modules/e.ts']) await call('write', { file_path, content: '' })
+    for (const file_path of ['b.ts', 'a/c.ts', 'a/d.md', 'node_modules/e.ts'])
+      await call('write', { file_path, content: '' })
     assert.equal((await call('glob', { pattern: '**/*.ts' })).text, 'a/c.ts\nb.ts')
     assert.equal((await call('glob', { pattern: '*.md', path: '/workspace/a' })).text, 'a/d.md')
     assert.equal((await call('glob', { pattern: '/workspace/a/*' })).text, 'a/c.ts\na/d.md')
@@ -175,7 +198,10 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
       ...[1, 2, 3].map(n => call('bash', { command: `echo ${n} > made-${n}` })),
       ...[1, 2, 3].map(n => call('write', { file_path: `written-${n}`, content: `${n}` })),
     ])
-    assert.equal((await call('bash', { command: 'sort list | tr -d "\\n"; cat made-* written-*' })).text, '012341\n2\n3\n123')
+    assert.equal(
+      (await call('bash', { command: 'sort list | tr -d "\\n"; cat made-* written-*' })).text,
+      '012341\n2\n3\n123',
+    )
   })
 }
 

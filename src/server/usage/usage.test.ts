@@ -37,7 +37,10 @@ function ledger(answers: (Error | undefined)[] = [], options: { capacity?: numbe
         written.push(...rows.map(({ id }) => id))
       },
     },
-    log: { warn: (...parts: unknown[]) => said.push(String(parts[1])), error: (...parts: unknown[]) => said.push(String(parts[1])) },
+    log: {
+      warn: (...parts: unknown[]) => said.push(String(parts[1])),
+      error: (...parts: unknown[]) => said.push(String(parts[1])),
+    },
     isPassing: error => error === passing,
     periodMs: 10_000,
     ...(options.capacity !== undefined && { capacity: options.capacity }),

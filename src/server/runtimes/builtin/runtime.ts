@@ -136,6 +136,8 @@ async function* askModel(run: Run): AsyncGenerator<Batch, Answer | undefined> {
   for (let tries = 0; ; tries++) {
     const startId = newId('evt')
     const joined = (await context.prompts()).filter(({ id }) => !conversation.includes(id))
+    // One that joined in mid-run came after the history was read.
+    for (const { id, parts } of joined) conversation.add({ type: 'user.message', prompt_id: id, content: parts })
     const current = joined.at(-1) ?? prompt
     const prompt_ids = joined.map(({ id }) => id)
     yield [{ id: startId, type: 'span.model_request_start', model: current.model, prompt_ids }]

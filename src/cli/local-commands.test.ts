@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { noService, runLine, scriptedService } from '../../test/support/command-line.ts'
+import type { Config } from '../server/config.ts'
+import type { Finding } from '../server/doctor.ts'
+import { bannerLines } from './banner.ts'
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailed } from './failures.ts'
+import type { LocalService } from './local-service.ts'
+
+const config = {
+  masterKey: 'sk-secret-key',
+  insecureNoAuth: false,
+  dataDir: '/data',
+  warnings: ['the master key is weak'],
+}
+
+/** A server that starts at once; `stopped` tells when it was stopped. */
+function startable(seen: { overrides?: object; stopped?: boolean } = {}): LocalService {
+  return {
+    ...noService,
+    configure: async ({ overrides }) => {
+      seen.overrides = overrides
+      return config as unknown as Config
+    },
+    start: async () => ({
+      url: 'http://localhost:4000',
+      database: 'embedded',
+      sandboxDriver: 'virtual',
+      models: ['demo'],
+      lost: new AbortController().signal,
+      stop: async () => {
+        seen.stopped = true
+      },
+    }),
+  }
+}
+
+test('serve says where it is and how to call it, stops on request, and never prints the key', async () => {
+  const seen: { overrides?: object; stopped?: boolean } = {}
+  const stop = AbortSignal.abort()
+  const args = ['serve', '--port', '4100', '--host', '::1', '--data-dir', 'd', '--config', 'c', '--insecure-no-auth']
+  const { code, stdout, stderr } = await runLine(args, { server: startable(seen), stop })
+  assert.equal(code, 0)
+  assert.equal(seen.stopped, true)
+  assert.deepEqual(seen.overrides, { configFile: 'c', dataDir: 'd', port: 4100, host: '::1', insecureNoAuth: true })
+  assert.match(stdout, /Switchyard is ready at http:\/\/localhost:4000\n.*\/docs/)
+  assert.match(stderr, /! the master key is weak/)
+  assert.doesNotMatch(stdout + stderr, /sk-secret/)
+})
+
+test('serve ends by itself, as a failure, when the server cannot go on', async () => {
+  const seen: { stopped?: boolean } = {}
+  const server = startable(seen)
+  const lost = AbortSignal.abort(new Error('the data folder was taken'))
+  const start: LocalService['start'] = async given => ({ ...(await server.start(given)), lost })
+  const { code, stderr } = await runLine(['serve'], { server: { ...server, start } })
+  assert.equal(code, 1)
+  assert.equal(seen.stopped, true)
+  assert.match(stderr, /cannot go on: the data folder was taken/)
+})
+
+test('serve --json is one line with the address', async () => {
+  const { stdout } = await runLine(['serve', '--json'], { server: startable(), stop: AbortSignal.abort() })
+  const { type, url } = JSON.parse(stdout)
+  assert.deepEqual({ type, url }, { type: 'switchyard.listening', url: 'http://localhost:4000' })
+})
+
+test('a start that fails is one message and exit code 1, without a stack', async () => {
+  const start = () =>
+    Promise.reject(new CommandFailed('The service did not start: port 4000 is in use', exitCodes.failed))
+  const { code, stdout, stderr } = await runLine(['serve'], { server: { ...startable(), start } })
+  assert.deepEqual(
+    { code, stdout, stderr },
+    { code: 1, stdout: '', stderr: '! the master key is weak\nThe service did not start: port 4000 is in use\n' },
+  )
+})
+
+const facts = {
+  url: 'http://localhost:4000',
+  database: 'embedded',
+  sandboxDriver: 'bubblewrap',
+  models: ['demo'],
+} as const
+const settings = { masterKey: undefined, insecureNoAuth: false, dataDir: '/data' }
+const banner = (...parts: Parameters<typeof bannerLines>) =>
+  bannerLines(...parts)
+    .map(line => line.map(({ text }) => text).join(''))
+    .join('\n')
+
+test('the banner is honest about open doors, scripted models and simulated shells', () => {
+  assert.match(banner(facts, settings), /authentication is off: loopback only/)
+  assert.match(banner(facts, { ...settings, insecureNoAuth: true }), /AUTHENTICATION IS OFF/)
+  assert.match(banner(facts, { ...settings, masterKey: 'k' }), /a key is required/)
+  assert.match(banner(facts, settings), /demo \(scripted answers/)
+  assert.match(banner({ ...facts, models: [] }, settings), /none yet/)
+  assert.match(banner({ ...facts, models: ['1', '2', '3', '4', '5', '6', '7'] }, settings), /5, 6, and 1 more/)
+  assert.match(banner({ ...facts, sandboxDriver: 'virtual' }, settings), /no real programs/)
+})
+
+test('the next step of the banner works on another port, too', () => {
+  assert.doesNotMatch(banner(facts, settings), /--url/)
+  assert.match(
+    banner({ ...facts, url: 'http://localhost:4100' }, settings),
+    /quickstart -- ".*" --url http:\/\/localhost:4100/,
+  )
+})
+
+const fine: Finding = { name: 'sandbox', state: 'ok', detail: 'bubblewrap' }
+const broken: Finding = { name: 'data folder', state: 'fail', detail: '/x: no\nsecond line', next: 'make it writable' }
+const taken: Finding = { name: 'port', state: 'fail', detail: '4000 is used by another program', next: 'another one' }
+
+/** A server whose examination finds `findings`. */
+const examined = (...findings: Finding[]): LocalService => ({
+  ...noService,
+  examine: async () => findings,
+  examinePort: async () => taken,
+})
+
+const ready = scriptedService({ 'GET /health/ready': () => Response.json({ status: 'ok' }) })
+
+test('doctor is exit code 0 while nothing fails; a running service holds its port rightly', async () => {
+  const { code, stdout } = await runLine(['doctor'], { server: examined(fine), fetch: ready.fetch })
+  assert.equal(code, 0)
+  assert.match(stdout, /^ok +Node\.js: 24\.0\.0\nok +sandbox: bubblewrap\nok +service: ready/)
+  assert.doesNotMatch(stdout, /port/)
+})
+
+test('doctor is exit code 1 when something fails, with the next step', async () => {
+  const { code, stdout } = await runLine(['doctor'], { server: examined(broken), fetch: ready.fetch })
+  assert.equal(code, 1)
+  assert.match(stdout, /FAIL +data folder: \/x: no\n +second line\n +→ make it writable/)
+})
+
+test('doctor without a service says so, and looks at the port', async () => {
+  const { code, stdout } = await runLine(['doctor'], { server: examined(fine) })
+  assert.equal(code, 1)
+  assert.match(stdout, /warn +service: none at .*\n +→ start it: npm start\nFAIL +port/)
+})
+
+test('doctor refuses a Node that is too old', async () => {
+  const { code, stdout } = await runLine(['doctor'], { server: examined(), fetch: ready.fetch, nodeVersion: '22.9.0' })
+  assert.equal(code, 1)
+  assert.match(stdout, /FAIL +Node\.js: 22\.9\.0/)
+})
+
+test('doctor --json is one object with all findings', async () => {
+  const { stdout } = await runLine(['doctor', '--json'], { server: examined(broken), fetch: ready.fetch })
+  const { ok, findings } = JSON.parse(stdout)
+  assert.equal(ok, false)
+  assert.deepEqual(findings[1], broken)
+})
+
+test('migrate applies, and with --plan only lists', async () => {
+  const modes: string[] = []
+  const server: LocalService = {
+    ...startable(),
+    async upgrade(_config, mode) {
+      modes.push(mode)
+      return { database: 'external', migrations: ['0002-more.sql'] }
+    },
+  }
+  assert.equal(
+    (await runLine(['migrate', '--plan'], { server })).stdout,
+    'These migrations would be applied:\n  0002-more.sql\n',
+  )
+  assert.equal((await runLine(['migrate'], { server })).stdout, 'These migrations were applied:\n  0002-more.sql\n')
+  assert.deepEqual(modes, ['plan', 'apply'])
+})

@@ -1,0 +1,65 @@
+import type { Config, Environment, Overrides } from '../server/config.ts'
+import type { Finding } from '../server/doctor.ts'
+import type { RunningServer } from '../server/main.ts'
+import type { Upgrade } from '../server/upgrade.ts'
+import { CommandFailed } from './failures.ts'
+
+/** What decides how a server of this package is set up. */
+export interface ServerInputs {
+  readonly env: Environment
+  readonly overrides: Overrides
+}
+
+/** What the commands that work without a running service need; the only door from here to the server's code. */
+export interface LocalService {
+  /** Throws CommandFailed for a configuration that cannot be used. */
+  configure(inputs: ServerInputs): Promise<Config>
+  /** Throws CommandFailed with cause and next step. `logLevel` replaces that of the configuration. */
+  start(config: Config, options?: { readonly logLevel?: string }): Promise<RunningServer>
+  examine(inputs: ServerInputs): Promise<Finding[]>
+  examinePort(inputs: ServerInputs): Promise<Finding | undefined>
+  upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
+}
+
+/** The server of this package. Its code is loaded at first use: commands that only talk to a service start faster. */
+export const localService: LocalService = {
+  async configure(inputs) {
+    const { ConfigError, loadConfig } = await import('../server/config.ts')
+    try {
+      return loadConfig(inputs)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      throw new CommandFailed(`The configuration cannot be used:\n${indented(error.message)}`)
+    }
+  },
+  async start(config, { logLevel = config.logLevel } = {}) {
+    const { startServer } = await import('../server/main.ts')
+    const { createLog } = await import('../server/platform/log.ts')
+    return explained(() => startServer({ config, log: createLog(logLevel) }), 'The service did not start')
+  },
+  async examine(inputs) {
+    return (await import('../server/doctor.ts')).examine(inputs)
+  },
+  async examinePort(inputs) {
+    return (await import('../server/doctor.ts')).examinePort(inputs)
+  },
+  async upgrade(config, mode) {
+    const { upgradeDatabase } = await import('../server/upgrade.ts')
+    const { createLog } = await import('../server/platform/log.ts')
+    return explained(
+      () => upgradeDatabase({ config, log: createLog('error'), mode }),
+      'The database was not brought up to date',
+    )
+  },
+}
+
+const indented = (text: string): string => text.replaceAll(/^/gm, '  ')
+
+/** The server's own refusals say cause and next step; whatever else is thrown has at least a message. */
+async function explained<T>(work: () => Promise<T>, what: string): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new CommandFailed(`${what}: ${error instanceof Error ? error.message : error}`)
+  }
+}

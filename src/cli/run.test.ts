@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answers, logOf, noService, runLine, scriptedService, streamOf } from '../../test/support/command-line.ts'
+import type { Config } from '../server/config.ts'
+import type { LocalService } from './local-service.ts'
+
+const say = (text: string) => ({ type: 'agent.message', content: [{ type: 'text', text }] })
+const ask = { type: 'user.message', content: [{ type: 'text', text: 'go' }] }
+const running = { type: 'session.status_running' }
+const idle = (type: string, details: object | null = null) => ({
+  type: 'session.status_idle',
+  stop_reason: { type },
+  stop_details: details,
+})
+const failed = {
+  type: 'session.error',
+  error: { type: 'billing_error', message: 'no money', retry_status: { type: 'terminal' } },
+}
+
+const usual: Answers = {
+  'GET /health': () => Response.json({ status: 'ok' }),
+  'GET /v1/models': () => Response.json({ data: [{ id: 'demo' }, { id: 'acme/*' }, { id: 'acme/big' }] }),
+  'POST /session': () => Response.json({ id: 's' }),
+  'POST /session/s/interrupt': () => new Response(null, { status: 204 }),
+  'GET /api/v1/managed_agents/sessions/s': () => Response.json({ id: 's', workspace: '/data/workspaces/s' }),
+}
+
+/** A service whose session `s` has a log. */
+const serviceWith = (events: Parameters<typeof logOf>[0], more: Answers = {}) =>
+  scriptedService({ ...usual, 'GET /v1/sessions/s/events/stream': streamOf(logOf(events)), ...more })
+
+test('run shows what happens, the outcome, the folder of the files and how to go on', async () => {
+  const tool = { type: 'agent.tool_use', name: 'bash', input: { command: 'ls' } }
+  const result = { type: 'agent.tool_result', content: [{ type: 'text', text: 'a.txt' }] }
+  const { fetch, seen } = serviceWith([ask, running, tool, result, say('One file.'), idle('end_turn')])
+  const { code, stdout } = await runLine(['run', 'go'], { fetch })
+  assert.equal(code, 0)
+  const lines = stdout.replace(/after .* s\n/, 'after 1 s\n').split('\n')
+  assert.deepEqual(lines, [
+    'session s, model acme/big',
+    '▸ bash  ls',
+    '  a.txt',
+    'One file.',
+    '',
+    '✓ done after 1 s',
+    'files:   /data/workspaces/s',
+    'go on:   switchyard sessions send s "..." --follow',
+    '',
+  ])
+  const created = seen.find(({ call }) => call === 'POST /session')
+  assert.deepEqual(created?.body, { prompt: 'go', model: 'acme/big' })
+})
+
+test('without a real model the scripted one runs, and that is said', async () => {
+  const models = { 'GET /v1/models': () => Response.json({ data: [{ id: 'demo' }] }) }
+  const { fetch, seen } = serviceWith([idle('end_turn')], models)
+  const { stderr } = await runLine(['run', 'go'], { fetch })
+  assert.match(stderr, /"demo", whose answers are scripted, not real/)
+  assert.deepEqual(seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', model: 'demo' })
+})
+
+test('an agent brings its own model; a named one wins', async () => {
+  const first = serviceWith([idle('end_turn')])
+  await runLine(['run', 'go', '--agent', 'agent_1'], { fetch: first.fetch })
+  assert.deepEqual(first.seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', agent_id: 'agent_1' })
+  const second = serviceWith([idle('end_turn')])
+  await runLine(['run', 'go', '--agent', 'agent_1', '--model', 'm'], { fetch: second.fetch })
+  const body = { prompt: 'go', model: 'm', agent_id: 'agent_1' }
+  assert.deepEqual(second.seen.find(({ call }) => call === 'POST /session')?.body, body)
+})
+
+const outcomes = [
+  ['a run that fails', [failed], 1, /✗ failed: no money \(billing_error\) after/],
+  ['a model that refuses', [idle('refusal')], 1, /✗ the model refused after/],
+  ['a run that somebody else stopped', [idle('end_turn', { type: 'interrupted' })], 1, /■ stopped on request after/],
+  ['a run that waits for a person', [idle('requires_action')], 6, /\? waiting for approval/],
+  ['a session that is deleted', [{ type: 'session.deleted' }], 1, /■ the session was deleted/],
+] as const
+
+for (const [what, events, expected, line] of outcomes) {
+  test(`${what} is exit code ${expected}, and says so once`, async () => {
+    const { code, stdout } = await runLine(['run', 'go'], { fetch: serviceWith([ask, running, ...events]).fetch })
+    assert.equal(code, expected)
+    assert.match(stdout, line)
+    assert.equal(stdout.match(/[✗■?] /g)?.length, 1)
+  })
+}
+
+test('a retry is shown and does not end the run', async () => {
+  const retrying = { ...failed, error: { ...failed.error, retry_status: { type: 'retrying' } } }
+  const { code, stdout } = await runLine(['run', 'go'], { fetch: serviceWith([retrying, idle('end_turn')]).fetch })
+  assert.equal(code, 0)
+  assert.match(stdout, /↻ retrying: no money/)
+})
+
+test('run --json is the stored events, then a line with the end', async () => {
+  const log = [ask, running, say('hi'), idle('end_turn')]
+  const { stdout, stderr } = await runLine(['run', 'go', '--json'], { fetch: serviceWith(log).fetch })
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  assert.deepEqual(lines.slice(0, -1), logOf(log))
+  const { elapsed_ms, ...end } = lines.at(-1)
+  assert.deepEqual(end, {
+    type: 'switchyard.run_end',
+    session_id: 's',
+    outcome: 'done',
+    text: 'done',
+    workspace: '/data/workspaces/s',
+  })
+  assert.equal(Number.isInteger(elapsed_ms), true)
+  assert.equal(stderr, '')
+})
+
+/** A session whose run ends only when it is asked to stop. */
+function stoppableService() {
+  const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
+  const stopped = logOf([ask, running, idle('end_turn', { type: 'interrupted' })])
+  const more: Answers = {
+    'POST /session/s/interrupt': () => {
+      onAsked()
+      return new Response(null, { status: 204 })
+    },
+    'GET /v1/sessions/s/events/stream': async request => {
+      await asked
+      return streamOf(stopped)(request)
+    },
+  }
+  return scriptedService({ ...usual, ...more })
+}
+
+test('Ctrl-C asks the run to stop, follows it to its end and is exit code 130', async () => {
+  const { fetch } = stoppableService()
+  const { code, stdout, stderr } = await runLine(['run', 'go'], { fetch, stop: AbortSignal.abort() })
+  assert.equal(code, 130)
+  assert.match(stderr, /Ctrl-C again quits/)
+  assert.match(stdout, /■ stopped on request/)
+})
+
+test('a run that takes longer than --timeout is asked to stop and is exit code 1', async () => {
+  const { code, stderr } = await runLine(['run', 'go', '--timeout', '1ms'], { fetch: stoppableService().fetch })
+  assert.equal(code, 1)
+  assert.match(stderr, /the time is up/)
+})
+
+/** A server of this package that `fetch` answers for, and how often it was started and stopped. */
+function localService() {
+  const counts = { started: 0, stopped: 0 }
+  const server: LocalService = {
+    ...noService,
+    configure: async ({ overrides }) => {
+      assert.deepEqual(overrides, { host: '127.0.0.1', port: 0 })
+      return { masterKey: 'sk-own' } as Config
+    },
+    async start() {
+      counts.started += 1
+      const { signal: lost } = new AbortController()
+      const stop = async () => {
+        counts.stopped += 1
+      }
+      return { url: 'http://127.0.0.1:5999', database: 'embedded', sandboxDriver: 'virtual', models: [], lost, stop }
+    },
+  }
+  return { server, counts }
+}
+
+/** As `fetch`, for one address only; nothing listens on any other. */
+const only = (origin: string, fetch: typeof globalThis.fetch): typeof globalThis.fetch => {
+  return async (input, init) => {
+    if (String(input).startsWith(origin)) return fetch(input, init)
+    throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
+  }
+}
+
+test('when no service runs, one is started for the run with its own key, and stopped after it', async () => {
+  const { server, counts } = localService()
+  const { fetch, seen } = serviceWith([idle('end_turn')])
+  const { code, stdout } = await runLine(['run', 'go'], { fetch: only('http://127.0.0.1:5999', fetch), server })
+  assert.equal(code, 0)
+  assert.deepEqual(counts, { started: 1, stopped: 1 })
+  assert.equal(seen[0]?.headers.get('authorization'), 'Bearer sk-own')
+  assert.match(stdout, /start the service first: npm start/)
+})
+
+test('a service that was started for a run is stopped also when the run cannot begin', async () => {
+  const { server, counts } = localService()
+  const { fetch } = scriptedService({})
+  const { code } = await runLine(['run', 'go'], { fetch: only('http://127.0.0.1:5999', fetch), server })
+  assert.equal(code, 5)
+  assert.deepEqual(counts, { started: 1, stopped: 1 })
+})
+
+test('no other service takes the place of one that the user named', async () => {
+  const { code } = await runLine(['run', 'go', '--url', 'http://127.0.0.1:4321'])
+  assert.equal(code, 3)
+})

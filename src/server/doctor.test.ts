@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../test/support/data-folder.ts'
+import type { Environment } from './config.ts'
+import { examine, examinePort, type Finding } from './doctor.ts'
+
+const folder = temporaryFolder()
+
+/** A port of loopback that nothing listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function findingsOf(env: Environment): Promise<Map<string, Finding>> {
+  const findings = await examine({ env: { SWITCHYARD_DATA_DIR: join(folder, 'new', 'data'), ...env }, overrides: {} })
+  return new Map(findings.map(finding => [finding.name, finding]))
+}
+
+test('a machine without any setting is fit, and the examination leaves nothing behind', async () => {
+  const findings = await findingsOf({})
+  assert.equal(findings.get('data folder')?.state, 'ok')
+  assert.equal(findings.get('database')?.state, 'ok')
+  assert.match(findings.get('database')?.detail ?? '', /embedded PostgreSQL \d+/)
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('no finding holds a secret', async () => {
+  const port = await freePort()
+  const env = {
+    GATEWAY_MASTER_KEY: 'canary-master',
+    OPENAI_API_KEY: 'canary-openai',
+    DATABASE_URL: `postgres://user:canary-password@127.0.0.1:${port}/none`,
+  }
+  const findings = await findingsOf(env)
+  assert.match(findings.get('model providers')?.detail ?? '', /openai/)
+  assert.doesNotMatch(JSON.stringify([...findings.values()]), /canary/)
+})
+
+test('a database that does not answer fails, with what to check', async () => {
+  const findings = await findingsOf({ DATABASE_URL: `postgres://user@127.0.0.1:${await freePort()}/none` })
+  const { state, detail, next } = findings.get('database') ?? assert.fail()
+  assert.equal(state, 'fail')
+  assert.match(detail, /ECONNREFUSED/)
+  assert.match(next ?? '', /check that the database runs/)
+})
+
+test('a data folder that is a file fails', async () => {
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  const findings = await findingsOf({ SWITCHYARD_DATA_DIR: join(file, 'data') })
+  assert.equal(findings.get('data folder')?.state, 'fail')
+})
+
+test('every problem of the configuration is named, and what does not depend on it is examined all the same', async () => {
+  const findings = await findingsOf({ PORT: 'x', LOG_LEVEL: 'loud' })
+  const { state, detail } = findings.get('configuration') ?? assert.fail()
+  assert.equal(state, 'fail')
+  for (const name of ['PORT', 'LOG_LEVEL']) assert.ok(detail.includes(name), name)
+  assert.ok(findings.has('sandbox'))
+})
+
+test('a port that another program holds fails, a free one does not', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const inputs = { env: {}, overrides: { port } }
+  assert.equal((await examinePort(inputs))?.state, 'fail')
+  server.close()
+  await once(server, 'close')
+  assert.equal((await examinePort(inputs))?.state, 'ok')
+})

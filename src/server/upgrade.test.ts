@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../test/support/data-folder.ts'
+import { loadConfig } from './config.ts'
+import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
+import { createLog } from './platform/log.ts'
+import { upgradeDatabase } from './upgrade.ts'
+
+const dataDir = join(temporaryFolder(), 'data')
+const config = loadConfig({ env: {}, overrides: { dataDir } })
+const log = createLog('silent')
+
+test('a plan changes nothing, applying does what was planned, and then nothing is left to do', async () => {
+  const planned = await upgradeDatabase({ config, log, mode: 'plan' })
+  assert.equal(planned.database, 'embedded')
+  assert.ok(planned.migrations.length > 0)
+  assert.deepEqual(await upgradeDatabase({ config, log, mode: 'apply' }), planned)
+  assert.deepEqual((await upgradeDatabase({ config, log, mode: 'plan' })).migrations, [])
+})
+
+test('a database that a server runs on is left alone, and the server is named', async () => {
+  const running = await startEmbeddedPostgres({ dataDir, log })
+  try {
+    const work = upgradeDatabase({ config, log, mode: 'apply' })
+    await assert.rejects(work, new RegExp(`in use by process ${process.pid}`))
+  } finally {
+    await running.stop()
+  }
+})

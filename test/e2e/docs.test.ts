@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { allRoutes } from '../../src/contract/api.ts'
+import { startService } from '../support/service.ts'
+
+const executablePath = '/usr/bin/chromium'
+if (!existsSync(executablePath))
+  throw new Error(`this test needs Chromium at ${executablePath}: apt-get install chromium`)
+
+const service = await startService()
+const browser = await chromium.launch({
+  executablePath,
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+})
+after(() => browser.close())
+
+test('GET /docs lists every endpoint, with nothing from another host and nothing to complain about', async () => {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  const requested: string[] = []
+  const complaints: string[] = []
+  page.on('request', request => requested.push(request.url()))
+  page.on('console', message => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', error => complaints.push(error.message))
+  await page.goto(`${service.url}/docs`)
+  for (const [group, routes] of Map.groupBy(allRoutes, route => route.group)) {
+    const title = page.getByText(group, { exact: true }).first()
+    await title.waitFor()
+    const isClosed = (await page.getByText(routes[0]?.summary ?? '', { exact: true }).count()) === 0
+    if (isClosed) await title.click()
+    for (const { summary } of routes) await page.getByText(summary, { exact: true }).first().waitFor()
+  }
+  const screenshot = process.env['SCREENSHOT']
+  if (screenshot) await page.screenshot({ path: screenshot })
+  assert.deepEqual(
+    requested.filter(url => !url.startsWith(`${service.url}/`) && !/^(data|blob):/.test(url)),
+    [],
+  )
+  // A violation of the page's policy is an error on the console as well.
+  assert.deepEqual(complaints, [])
+})

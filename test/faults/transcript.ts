@@ -1,0 +1,28 @@
+import type { SessionEvent } from '../../src/contract/events.ts'
+
+/**
+ * What a log tells, without what may differ between a run that was cut off and one that was not:
+ * - times, numbers and generated ids, and the ids of tool calls, which the model makes up anew in each answer;
+ * - spans of model requests, which are repeated after a crash (I6 checks that each has an end);
+ * - the words of a tool result: it may be the real one or "outcome unknown" (I6 checks that the tool did not run twice);
+ * - the total of tokens, since a repeated call counts again.
+ * Everything else must be the same: every message, every tool call with its arguments, every end, in the same order.
+ */
+export const transcriptOf = (log: readonly SessionEvent[]): string[] => log.flatMap(lineOf)
+
+function lineOf(event: SessionEvent): string[] {
+  switch (event.type) {
+    case 'span.model_request_start':
+    case 'span.model_request_end':
+    case 'session.usage':
+      return []
+    case 'agent.tool_result':
+      return ['agent.tool_result']
+    case 'agent.tool_use':
+      return [`agent.tool_use ${event['name']} ${JSON.stringify(event['input'])}`]
+    case 'session.status_idle':
+      return [`session.status_idle ${JSON.stringify(event['stop_reason'])} ${JSON.stringify(event['stop_details'])}`]
+    default:
+      return [`${event.type} ${JSON.stringify(event['content'] ?? event['error'] ?? null)}`]
+  }
+}
