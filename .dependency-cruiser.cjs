@@ -8,7 +8,7 @@ const nouns = [
   'sandboxes/(sandbox|sandboxes)',
   'sessions/sessions',
   'tools/(tool|toolset)',
-  'usage/usage',
+  'usage/(usage|store)',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 
 /** @type {import('dependency-cruiser').IConfiguration} */

@@ -73,7 +73,7 @@ export async function startServer({ dataDir, config, env }: Options): Promise<Se
 }
 
 function servingProcess(launcher: number): number {
-  const pid = processTree(launcher).findLast(candidate => commandLine(candidate)[1]?.endsWith('src/cli/main.ts'))
+  const pid = processTree(launcher).findLast(candidate => commandLine(candidate).at(-2)?.endsWith('src/cli/main.ts'))
   if (pid === undefined) throw new Error('the process of the server was not found')
   return pid
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noService, runLine, scriptedService } from '../../test/support/command-line.ts'
-import type { Config } from '../server/config.ts'
+import type { Config } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
 import { bannerLines } from './banner.ts'
 import { exitCodes } from './exit-codes.ts'

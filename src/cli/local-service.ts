@@ -1,4 +1,4 @@
-import type { Config, Environment, Overrides } from '../server/config.ts'
+import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
 import type { RunningServer } from '../server/main.ts'
 import type { Upgrade } from '../server/upgrade.ts'
@@ -24,7 +24,7 @@ export interface LocalService {
 /** The server of this package. Its code is loaded at first use: commands that only talk to a service start faster. */
 export const localService: LocalService = {
   async configure(inputs) {
-    const { ConfigError, loadConfig } = await import('../server/config.ts')
+    const { ConfigError, loadConfig } = await import('../server/config/load.ts')
     try {
       return loadConfig(inputs)
     } catch (error) {

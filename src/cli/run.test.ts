@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answers, logOf, noService, runLine, scriptedService, streamOf } from '../../test/support/command-line.ts'
-import type { Config } from '../server/config.ts'
+import type { Config } from '../server/config/config.ts'
 import type { LocalService } from './local-service.ts'
 
 const say = (text: string) => ({ type: 'agent.message', content: [{ type: 'text', text }] })

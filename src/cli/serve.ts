@@ -23,7 +23,8 @@ export async function serve(
   await aborted(AbortSignal.any([stop, running.lost]))
   if (!running.lost.aborted)
     out.note('Stopping: requests finish, sessions are handed over (Ctrl-C again quits at once).')
-  await running.stop()
+  // Whoever presses Ctrl-C waits for it; SIGTERM comes from a supervisor with a load balancer in front.
+  await running.stop({ serveOnMs: stop.reason === 'SIGTERM' ? config.drainDelayMs : 0 })
   if (running.lost.aborted) throw new CommandFailed(`The service cannot go on: ${running.lost.reason.message}`)
   return exitCodes.ok
 }

@@ -9,11 +9,11 @@ test('one Ctrl-C that arrives several times asks once; a later one quits', () =>
   assert.equal(signals.stop.aborted, false)
   for (const atMs of [10_000, 10_003, 10_400]) {
     nowMs = atMs
-    signals.onSignal()
+    signals.onSignal('SIGTERM')
   }
   assert.equal(signals.stop.aborted, true)
   assert.equal(quits, 0)
   nowMs = 11_000
-  signals.onSignal()
+  signals.onSignal('SIGTERM')
   assert.equal(quits, 1)
 })

@@ -1,8 +1,8 @@
 export interface StopSignals {
-  /** Aborts at the first request to stop. */
+  /** Aborts at the first request to stop; the reason is the name of the signal. */
   readonly stop: AbortSignal
   /** To be called for each signal of the system. */
-  onSignal(): void
+  onSignal(name: NodeJS.Signals): void
 }
 
 /**
@@ -17,10 +17,10 @@ export function createStopSignals({ quit, nowMs }: { quit: () => void; nowMs: ()
   let firstAtMs: number | undefined
   return {
     stop: controller.signal,
-    onSignal() {
+    onSignal(name) {
       if (firstAtMs === undefined) {
         firstAtMs = nowMs()
-        controller.abort()
+        controller.abort(name)
       } else if (nowMs() - firstAtMs > oneRequestMs) {
         quit()
       }

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../test/support/data-folder.ts'
-import type { Environment } from './config.ts'
+import type { Environment } from './config/config.ts'
 import { examine, examinePort, type Finding } from './doctor.ts'
 
 const folder = temporaryFolder()

@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { type Composed, compose } from './compose.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { asUnavailable, createPool } from './db/connect.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { migrate } from './db/migrate.ts'

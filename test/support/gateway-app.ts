@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net'
-import type { Config, Deployment } from '../../src/server/config.ts'
+import type { Config, Deployment } from '../../src/server/config/config.ts'
 import { createGateway } from '../../src/server/gateway/gateway.ts'
 import { serveMessages, serveModels } from '../../src/server/gateway/routes.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
-import type { UsageRow } from '../../src/server/usage/usage.ts'
+import type { UsageRow } from '../../src/server/usage/store.ts'
 
 interface Options {
   readonly deployments?: readonly Deployment[]

@@ -113,6 +113,8 @@ async function environment({ config, env, port = 0 }: ServiceOptions, { database
     DATABASE_URL: databaseUrl,
     SWITCHYARD_DATA_DIR: dataDir,
     LOG_LEVEL: 'info',
+    // No load balancer is in front of a service under test.
+    SWITCHYARD_DRAIN_DELAY_MS: '0',
     ...(key !== '' && { GATEWAY_MASTER_KEY: key }),
     ...(config !== undefined && { SWITCHYARD_CONFIG: file }),
     ...env,

@@ -1,6 +1,6 @@
-import type { Protocol } from '../config.ts'
+import type { Protocol } from '../config/config.ts'
 import { newId } from '../platform/ids.ts'
-import type { UsageRow } from '../usage/usage.ts'
+import type { UsageRow } from '../usage/store.ts'
 import type { Attempt, Outcome } from './call.ts'
 
 /** The ledger's row for a call that has ended. */

@@ -1,4 +1,4 @@
-import type { Deployment } from '../config.ts'
+import type { Deployment } from '../config/config.ts'
 import type { Span } from './splice.ts'
 import type { TokenCounts } from './token-counts.ts'
 

@@ -1,4 +1,4 @@
-import type { Deployment } from '../config.ts'
+import type { Deployment } from '../config/config.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Target } from './call.ts'
 

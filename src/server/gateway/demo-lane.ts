@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Deployment } from '../config.ts'
+import type { Deployment } from '../config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { Attempt, Lane, Outcome, Sink } from './call.ts'
 import { answerEstimate } from './count-tokens.ts'

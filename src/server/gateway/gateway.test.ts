@@ -5,7 +5,7 @@ import AnthropicOld from '@anthropic-ai/sdk-0'
 import { readStream } from '../../../test/support/event-grammar.ts'
 import { deploymentAt, startGatewayApp } from '../../../test/support/gateway-app.ts'
 import { startScriptedUpstream } from '../../../test/support/scripted-upstream.ts'
-import type { Deployment } from '../config.ts'
+import type { Deployment } from '../config/config.ts'
 
 const upstream = await startScriptedUpstream({ script: [{ text: 'from upstream' }] })
 const at = (alias: string, changes: Partial<Deployment> = {}) =>

@@ -1,5 +1,5 @@
 import type { Model } from '../../contract/models.ts'
-import type { Deployment } from '../config.ts'
+import type { Deployment } from '../config/config.ts'
 import { invalid } from '../platform/errors.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type KnownModel, knownModels } from './known-models.ts'

@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { Deployment } from '../config.ts'
+import type { Deployment } from '../config/config.ts'
 import type { Outbound } from '../platform/outbound.ts'
 
 /** An upstream address, taken apart once. */

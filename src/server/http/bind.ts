@@ -29,7 +29,8 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
     ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
     async handler(request, reply) {
       const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort())
+      // Each answer ends in a close, and an abort is dear: it builds an exception with its stack.
+      reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
       // The only cast: Fastify has checked these three against the very schemas that Input<R> is derived from.
       const input = { params: request.params, query: request.query, body: request.body } as Input<R>
       const answer = await handler(input, request.caller, {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { allRoutes, apiVersion } from '../../contract/api.ts'
 import { systemRoutes } from '../../contract/system.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bind } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
+import type { UsageRow } from './store.ts'
 import { usageStore } from './store.ts'
-import type { UsageRow } from './usage.ts'
 
 const { db } = await freshDatabase()
 const store = usageStore(db)

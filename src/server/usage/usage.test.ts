@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createUsage, type UsageRow } from './usage.ts'
+import type { UsageRow } from './store.ts'
+import { createUsage } from './usage.ts'
 
 const row = (id: string): UsageRow => ({
   id,

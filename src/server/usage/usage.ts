@@ -1,11 +1,6 @@
-import type { Insertable } from 'kysely'
-import type { UsageTable } from '../db/types.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
-import type { UsageStore } from './store.ts'
-
-/** The record of one model call; the database dates it. */
-export type UsageRow = Omit<Insertable<UsageTable>, 'created_at'>
+import type { UsageRow, UsageStore } from './store.ts'
 
 interface Options {
   readonly store: Pick<UsageStore, 'insert'>

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Config, ConfigError, type Environment, loadConfig, type Overrides } from './config.ts'
+import type { Config, Environment, Overrides } from './config.ts'
+import { ConfigError, loadConfig } from './load.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-config-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml'
-import { closestTo } from './platform/closest.ts'
+import { closestTo } from '../platform/closest.ts'
 
 /** What a part of a YAML file may hold. `later` are keys that are planned: they are refused, but by that name. */
 export type Shape =

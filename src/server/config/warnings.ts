@@ -1,5 +1,5 @@
+import { createOutbound } from '../platform/outbound.ts'
 import type { Deployment } from './config.ts'
-import { createOutbound } from './platform/outbound.ts'
 import { servedProtocols } from './providers.ts'
 
 /** What an operator should know about deployments that will not work, or not safely, as they stand. */

@@ -1,93 +1,12 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './config-file.ts'
-import { modelWarnings } from './model-warnings.ts'
+import { isLoopbackHost } from '../platform/addresses.ts'
+import { parseAllow } from '../platform/outbound.ts'
+import type { Config, Environment, Overrides } from './config.ts'
+import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
 import { modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
-import { isLoopbackHost } from './platform/addresses.ts'
-import { parseAllow } from './platform/outbound.ts'
-
-/** The wire protocols that a deployment can speak. `demo` is the scripted model in process; no file can name it. */
-export type Protocol =
-  | 'anthropic-messages'
-  | 'openai-chat'
-  | 'openai-responses'
-  | 'gemini'
-  | 'bedrock-converse'
-  | 'bedrock-invoke'
-  | 'demo'
-
-/** Milliseconds; by default 5,000, 60,000, 60,000 and 600,000. Source: Gateway, section 3. */
-export interface UpstreamTimeouts {
-  readonly connectMs: number
-  readonly firstByteMs: number
-  readonly idleMs: number
-  readonly totalMs: number
-}
-
-/** One upstream that can serve an alias. */
-export interface Deployment {
-  /** Stable and public: never a host or a key. */
-  readonly id: string
-  /** The name that clients send: exact, or with a `*` at its end, such as `provider/*`. */
-  readonly alias: string
-  readonly provider: string
-  /** The model's name upstream; a `*` stands for what the alias's `*` matched. */
-  readonly upstreamModel: string
-  readonly protocol: Protocol
-  /** Base address without a trailing slash; a path prefix is kept. */
-  readonly apiBase: string
-  readonly apiKey: string | undefined
-  /** Sent with every call, in lower case. They win over the credential that the provider would get. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Share of the calls among the deployments of one alias; 0 is used only when there is no other. */
-  readonly weight: number
-  readonly timeouts: UpstreamTimeouts
-}
-
-export interface Limits {
-  /** Running streams per process; above it new calls get 529. */
-  readonly maxStreams: number
-  /** Sessions that this process runs at once. */
-  readonly maxSessions: number
-}
-
-/** All that the environment and the configuration file decide, frozen at start. */
-export interface Config {
-  readonly host: string
-  readonly port: number
-  /** Undefined: authentication is off, and only loopback may call. */
-  readonly masterKey: string | undefined
-  /** True lets a server without a key listen on other addresses than loopback. */
-  readonly insecureNoAuth: boolean
-  /** Undefined: the embedded PostgreSQL in the data folder. */
-  readonly databaseUrl: string | undefined
-  readonly dataDir: string
-  readonly role: 'all' | 'api' | 'worker'
-  readonly logLevel: string
-  readonly deployments: readonly Deployment[]
-  /** True: the scripted model `demo` exists. */
-  readonly demo: boolean
-  /** `host:port` of private addresses that may be called. */
-  readonly outboundAllow: readonly string[]
-  readonly limits: Limits
-  /** The configuration file that was read. */
-  readonly file: string | undefined
-  /** Things the operator should know, said once at start. */
-  readonly warnings: readonly string[]
-}
-
-/** Variables of the process; the only place that reads them is the caller's `main`. */
-export type Environment = Readonly<Record<string, string | undefined>>
-
-/** Command-line options; each wins over its variable. */
-export interface Overrides {
-  readonly configFile?: string
-  readonly port?: number
-  readonly host?: string
-  readonly dataDir?: string
-  readonly insecureNoAuth?: boolean
-}
+import { modelWarnings } from './warnings.ts'
 
 /** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
 export class ConfigError extends Error {
@@ -131,10 +50,11 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     dataDir: overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env),
     role: oneOf({ env, name: 'SWITCHYARD_ROLE', allowed: roles, fallback: 'all', report }),
     logLevel: oneOf({ env, name: 'LOG_LEVEL', allowed: logLevels, fallback: 'info', report }),
+    drainDelayMs: milliseconds({ env, name: 'SWITCHYARD_DRAIN_DELAY_MS', fallback: 5_000, report }),
     deployments,
     demo,
     outboundAllow,
-    limits: { maxStreams: file.value.limits?.max_streams ?? 1000, maxSessions: file.value.limits?.max_sessions ?? 16 },
+    limits: { maxStreams: file.value.limits?.max_streams ?? 1000, maxSessions: file.value.limits?.max_sessions ?? 100 },
     file: filePath,
     warnings: [...warnings, ...modelWarnings(deployments, outboundAllow)],
   }
@@ -213,6 +133,13 @@ function oneOf<T extends string>({ env, name, allowed, fallback, report }: Choic
   const found = allowed.find(value => value === text)
   if (text !== undefined && found === undefined) report(`${name} must be one of ${allowed.join(', ')}`)
   return found ?? fallback
+}
+
+function milliseconds({ env, name, fallback, report }: Reading & { name: string; fallback: number }): number {
+  const text = nonBlank(env[name])
+  if (text === undefined) return fallback
+  if (!/^\d{1,6}$/.test(text)) report(`${name} must be a whole number of milliseconds`)
+  return Number(text)
 }
 
 /** Shells and compose files pass unset variables as empty ones. */

@@ -1,6 +1,6 @@
+import { closestTo } from '../platform/closest.ts'
 import type { Deployment, Environment, Protocol } from './config.ts'
-import type { ModelEntry, ModelParams, Place } from './config-file.ts'
-import { closestTo } from './platform/closest.ts'
+import type { ModelEntry, ModelParams, Place } from './file.ts'
 import { defaultTimeouts, deploymentId, isUnsendable, plainBase, protocols, providers } from './providers.ts'
 
 interface Options {
