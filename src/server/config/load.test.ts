@@ -42,7 +42,7 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
   )
   assert.deepEqual(
     [config.limits, config.role, config.logLevel],
-    [{ maxStreams: 1000, maxSessions: 16 }, 'all', 'info'],
+    [{ maxStreams: 1000, maxSessions: 100 }, 'all', 'info'],
   )
   assert.match(config.warnings.join(), /authentication is off/)
 })
