@@ -19,11 +19,6 @@ export interface TextBlock {
   readonly text: string
 }
 
-/** How a run ended, on `session.status_idle`. */
-export type StopReason =
-  | { readonly type: 'end_turn' | 'retries_exhausted' | 'budget_reached' | 'refusal' }
-  | { readonly type: 'requires_action'; readonly event_ids: readonly string[] }
-
 /** An event before it is stored: the log gives it `id`, `seq` and `processed_at`. */
 export type NewEvent = { readonly id?: string; readonly type: string; readonly [field: string]: unknown }
 

@@ -142,7 +142,7 @@ async function ofModelCalls({ look, upstream }: Evidence): Promise<Broken[]> {
     `select coalesce(sum(attempts), 0) as booked from usage where outcome = 'completed'`,
   )
   const booked = rows[0]?.booked ?? 0
-  const calls = upstream.calls().length
+  const calls = upstream.record().filter(({ what }) => what === 'call').length
   return broken('I5', 'no model call is booked that was not made', booked > calls ? [{ booked, calls }] : [])
 }
 

@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '../support/eventually.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { type FaultCase, Skipped } from './fault-case.ts'
+import { processesOf } from './processes.ts'
 import { seeded } from './random.ts'
 
 /** How a case went. */
@@ -95,21 +96,5 @@ async function nothingRunsIn(folder: string): Promise<void> {
   }
   await eventually(isEmpty, { withinMs: 10_000 }).catch(() => {
     throw new Error(`I8 is broken: processes are left: ${left.join('; ')}`)
-  })
-}
-
-/** Command lines of the processes that name the folder; none where the system does not show processes. */
-function processesOf(folder: string): string[] {
-  const read = (file: string) => {
-    try {
-      return readFileSync(file, 'utf8').replaceAll('\0', ' ')
-    } catch {
-      return ''
-    }
-  }
-  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
-  return pids.flatMap(pid => {
-    const command = read(`/proc/${pid}/cmdline`)
-    return command.includes(folder) || read(`/proc/${pid}/environ`).includes(folder) ? [`${pid} ${command}`] : []
   })
 }

@@ -1,5 +1,5 @@
-// A scripted upstream as a process of its own: `upstream-main.ts <record> [port]`. Prints `{"port":n}`, adds one line to
-// the record for each model call, and ends with its standard input.
+// A scripted upstream as a process of its own: `upstream-main.ts <record> [port]`. Prints `{"port":n}`, adds a line to
+// the record for each model call and for its end, and ends with its standard input.
 import { appendFileSync } from 'node:fs'
 import type { Answer } from '../support/scripted-answer.ts'
 import { type Recorded, startScriptedUpstream } from '../support/scripted-upstream.ts'
@@ -18,8 +18,10 @@ interface Message {
 /** `p:<key> [<answers>]` as one text block: the name of a prompt, and what the model says to it, call by call. */
 const prompt = /^p:(\S+) (\[.*\])$/s
 
+const note = (entry: object) => appendFileSync(record, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
+
 /** Follows the last prompt that the request holds; what was said since then tells which call of it this is. */
-function answerTo({ body }: Recorded): Answer {
+function answerTo({ body, closed }: Recorded): Answer {
   const messages = body['messages'] as readonly Message[]
   for (let at = messages.length - 1; at >= 0; at--) {
     const content = messages[at]?.content ?? []
@@ -28,7 +30,8 @@ function answerTo({ body }: Recorded): Answer {
     const [, key, script] = found
     if (key === undefined || script === undefined) continue
     const call = messages.slice(at).filter(({ role }) => role === 'assistant').length
-    appendFileSync(record, `${JSON.stringify({ at: Date.now(), key, call })}\n`)
+    note({ what: 'call', key, call })
+    void closed.then(() => note({ what: 'closed', key, call }))
     const answers = JSON.parse(script) as Answer[]
     return answers[Math.min(call, answers.length - 1)] ?? {}
   }

@@ -6,9 +6,10 @@ import { createInterface } from 'node:readline'
 import type { Answer } from '../support/scripted-answer.ts'
 import type { Bench } from './fault-case.ts'
 
-/** One model call as the upstream saw it: which prompt, and the how-manieth turn of it. */
+/** One model call as the upstream saw it, or its end: of which prompt, and the how-manieth turn of it. */
 export interface UpstreamCall {
   readonly at: number
+  readonly what: 'call' | 'closed'
   readonly key: string
   readonly call: number
 }
@@ -17,7 +18,8 @@ export interface UpstreamCall {
 export interface Upstream {
   readonly url: string
   readonly port: number
-  calls(): UpstreamCall[]
+  /** Calls in their order; `closed` are those whose answer is out, or whose caller has left. */
+  record(): UpstreamCall[]
 }
 
 /** Starts it; it ends with the case. */
@@ -35,7 +37,7 @@ export async function startUpstream(bench: Bench): Promise<Upstream> {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    calls: () =>
+    record: () =>
       existsSync(record)
         ? readFileSync(record, 'utf8')
             .split('\n')

@@ -25,6 +25,8 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
     method: route.method,
     url: fastifyPath(route),
     config: { route },
+    // Load balancers probe the health routes with HEAD.
+    exposeHeadRoute: route.access === 'public',
     schema: routeSchema(route),
     ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
     async handler(request, reply) {

@@ -68,7 +68,6 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...['--bind', folder, workspaceRoot, '--remount-ro', '/'],
     ...['--cap-drop', 'ALL'],
     ...(filter ? ['--seccomp', String(firstDescriptor + files - 1)] : []),
-    ...['--info-fd', String(firstDescriptor + files)],
     ...(identity === 'other-user' ? rightsToBecomeOther : []),
     ...['--', 'bash', '-c', firstProcess(recipe), 'bash', recipe.command],
   ]
@@ -92,7 +91,7 @@ const becomeOther = [
  */
 function firstProcess(recipe: Recipe): string {
   const { identity, limits, memoryIsBounded } = recipe
-  const gate = firstDescriptor + bubblewrapFiles(recipe).length + 1
+  const gate = firstDescriptor + bubblewrapFiles(recipe).length
   const bounds = ['-c 0', `-f ${limits.fileBytes / 1024}`, `-u ${limits.processes}`]
   if (!memoryIsBounded) bounds.push(`-d ${limits.memoryBytes / 1024}`)
   return [

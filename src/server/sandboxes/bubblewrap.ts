@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { chown, lstat, mkdtemp, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -95,7 +96,8 @@ async function run(settings: Settings, folder: string, request: BoundRequest): P
       folder,
       files: bubblewrapFiles(settings),
       waits: true,
-      ...endings(),
+      ask,
+      end,
     }
     return await runLimited(launch, { ...request, limits })
   } finally {
@@ -103,20 +105,29 @@ async function run(settings: Settings, folder: string, request: BoundRequest): P
   }
 }
 
-/** Ends by way of process 1 of the sandbox: the kernel then ends all others, and only then does bubblewrap return. */
-function endings(): Pick<Launch, 'onInfo' | 'ask' | 'end'> {
-  let first: number | undefined
-  return {
-    onInfo(info) {
-      const pid = /"child-pid": (\d+)/.exec(info)?.[1]
-      if (pid) first = Number(pid)
-    },
-    ask: () => first !== undefined && send(-first, 'SIGTERM'),
-    end(child: ChildProcess) {
-      // Before process 1 is known, ending bubblewrap takes it along.
-      if (first === undefined || !send(first, 'SIGKILL')) child.kill('SIGKILL')
-    },
+/**
+ * Process 1 of the sandbox, the one child of bubblewrap. It is looked up when needed: asking bubblewrap for it would make
+ * it fail when the server is killed before it can answer, with a process left that waits for ever.
+ */
+function processOne({ pid }: ChildProcess): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10) || undefined
+  } catch {
+    // It has ended, or this kernel does not tell.
+    return undefined
   }
+}
+
+/** Asks the session of the command; process 1 is part of it, and the kernel spares that. */
+function ask(child: ChildProcess): boolean {
+  const first = processOne(child)
+  return first !== undefined && send(-first, 'SIGTERM')
+}
+
+/** Ends by way of process 1: the kernel then ends all others, and only then does bubblewrap return. */
+function end(child: ChildProcess): void {
+  const first = processOne(child)
+  if (first === undefined || !send(first, 'SIGKILL')) child.kill('SIGKILL')
 }
 
 function send(pid: number, signal: NodeJS.Signals): boolean {

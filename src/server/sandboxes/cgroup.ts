@@ -120,10 +120,18 @@ async function sweep(places: CgroupPlaces): Promise<void> {
   for (const folder of foldersOf(places)) {
     for (const name of await readdir(folder)) {
       const owner = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : 0
-      // The kernel refuses to remove a group that still has processes.
-      if (owner > 0 && !isAlive(owner)) await rmdir(join(folder, name)).catch(() => undefined)
+      if (owner > 0 && !isAlive(owner)) await clear(join(folder, name))
     }
   }
+}
+
+/** Ends what a killed server left. A process that another container owns reads as 0; its group stays. */
+async function clear(folder: string): Promise<void> {
+  const left = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')
+  const pids = left.split('\n').map(Number)
+  if (left !== '' && pids.slice(0, -1).includes(0)) return
+  for (const pid of pids) if (pid > 0 && isAlive(pid)) process.kill(pid, 'SIGKILL')
+  await removeGroup(folder)
 }
 
 function isAlive(pid: number): boolean {

@@ -16,12 +16,10 @@ export interface Launch {
   readonly input?: string
   /** What the program can read from descriptors 3, 4 and so on. */
   readonly files?: readonly (string | Buffer)[]
-  /** Called with what the program writes to the descriptor after those of `files`. */
-  readonly onInfo?: (info: string) => void
-  /** True when the program tells the last descriptor that it is ready, and goes on when it reads a line there. */
+  /** True when the program says at the descriptor after those of `files` that it is ready, and goes on when answered. */
   readonly waits?: boolean
   /** Asks all of it to end; false when there is nobody to ask. */
-  readonly ask: () => boolean
+  readonly ask: (child: ChildProcess) => boolean
   /** Ends all of it. */
   readonly end: (child: ChildProcess) => void
 }
@@ -48,7 +46,7 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
 
   const child = start(launch)
   const closed = closing(child)
-  const bound = bind(() => launch.end(child), launch, bounds)
+  const bound = bind(child, launch, bounds)
   child.stdout?.on('data', (chunk: Buffer) => {
     output.add(chunk)
     if (output.bytes > bounds.limits.totalOutputBytes) bound.stop('output_limit')
@@ -63,13 +61,14 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
 }
 
 /** Watches clock, signal and disk; the first that objects decides the outcome. */
-function bind(end: () => void, launch: Launch, { timeoutMs, signal, limits }: Bounds) {
+function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }: Bounds) {
+  const end = () => launch.end(child)
   let outcome: ExecOutcome = 'exited'
   let grace: NodeJS.Timeout | undefined
   const stop = (why: ExecOutcome) => {
     if (outcome !== 'exited') return
     outcome = why
-    if (why === 'timed_out' && launch.ask()) grace = setTimeout(end, limits.graceMs)
+    if (why === 'timed_out' && launch.ask(child)) grace = setTimeout(end, limits.graceMs)
     else end()
   }
   const cancel = () => {
@@ -105,7 +104,7 @@ function watchDisk(folder: string, floorBytes: number, full: () => void): () => 
   })
 }
 
-function start({ file, args, env, input, files = [], onInfo, waits }: Launch): ChildProcess {
+function start({ file, args, env, input, files = [], waits }: Launch): ChildProcess {
   const child = spawn(file, args, {
     env,
     cwd: '/',
@@ -114,13 +113,11 @@ function start({ file, args, env, input, files = [], onInfo, waits }: Launch): C
       'pipe',
       'pipe',
       ...files.map(() => 'pipe' as const),
-      ...(onInfo ? (['pipe'] as const) : []),
       ...(waits ? (['pipe'] as const) : []),
     ],
   })
   if (input !== undefined) give(child.stdin, input)
   for (const [index, content] of files.entries()) give(child.stdio[3 + index], content)
-  if (onInfo) take(child.stdio[3 + files.length], onInfo)
   if (waits) answer(child.stdio.at(-1))
   return child
 }
@@ -133,16 +130,6 @@ function give(pipe: Pipe, content: string | Buffer): void {
   pipe.on('error', () => {})
   if (pipe instanceof Readable) pipe.resume()
   pipe.end(content)
-}
-
-function take(pipe: Pipe, onInfo: (info: string) => void): void {
-  if (!(pipe instanceof Readable)) return
-  let info = ''
-  pipe.on('error', () => {})
-  pipe.on('data', (chunk: Buffer) => {
-    info += chunk.toString('utf8')
-    onInfo(info)
-  })
 }
 
 function answer(pipe: Pipe): void {

@@ -26,6 +26,7 @@ export function serveSystem(app: FastifyInstance, { readiness, config, gateway, 
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.ready),
+    exposeHeadRoute: true,
     config: { route: systemRoutes.ready },
     async handler(_request, reply) {
       const reasons = await readiness.reasons()

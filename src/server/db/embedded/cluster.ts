@@ -96,7 +96,8 @@ function removeUnfinished(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     const pid = Number(/^postgres(?:-.+)?\.new-(\d+)$/.exec(name)?.[1])
     if (!pid || (pid !== process.pid && isAlive(pid))) continue
-    rmSync(join(dataDir, name), { recursive: true, force: true })
+    // Its initdb may be about to end, and still write.
+    rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   }
 }
 

@@ -77,9 +77,9 @@ export class Conversation {
     return this.#openRequest
   }
 
-  /** Tokens of all model requests of the session. */
-  get usage(): UsageTotals {
-    return this.#usage
+  /** Tokens of all model requests of the session, and of one more. */
+  usageWith(usage: unknown): UsageTotals {
+    return addUsage(this.#usage, usage)
   }
 
   #include(promptId: string): void {

@@ -108,14 +108,8 @@ async function* steps(run: Run): AsyncGenerator<Batch> {
   const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
   for (let turn = 0; turn < maxTurns; turn++) {
     if (context.signal.aborted || context.isDraining()) return
-    const answer = yield* askModel(run)
-    if (!answer) return
-    const uses = conversation.openToolUses
-    if (uses.length === 0 && answer.stopReason !== 'pause_turn') {
-      yield [{ type: 'session.usage', usage: conversation.usage }, endOf(answer)]
-      return
-    }
-    for await (const result of runToolCalls(uses, run.tools, run.toolContext)) yield [result]
+    if (!(yield* askModel(run))) return
+    for await (const result of runToolCalls(conversation.openToolUses, run.tools, run.toolContext)) yield [result]
   }
   yield [failed('tool_use_limit_reached_error', `the run took ${maxTurns} turns, its limit; send a prompt to go on`)]
 }
@@ -130,8 +124,11 @@ async function* settleCutOff({ conversation, tools, toolContext }: Run): AsyncGe
   for await (const result of runToolCalls(repeated, tools, toolContext)) yield [result]
 }
 
-/** One model request, repeated when it broke. The answer is stored as a whole; undefined when the run has ended. */
-async function* askModel(run: Run): AsyncGenerator<Batch, Answer | undefined> {
+/**
+ * One model request, repeated when it broke. The answer is stored as a whole, and the last one together with the end of
+ * the run, so that no crash in between has it asked for again. False when the run has ended.
+ */
+async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
   const { context, conversation, session, prompt, tools, deps } = run
   for (let tries = 0; ; tries++) {
     const startId = newId('evt')
@@ -152,19 +149,20 @@ async function* askModel(run: Run): AsyncGenerator<Batch, Answer | undefined> {
     const result = await callModel(deps.gateway, { session, prompt: current, body, signal: context.signal, onText })
     if (context.signal.aborted) {
       yield [requestEnd(startId, { is_error: true })]
-      return undefined
+      return false
     }
     if ('answer' in result) {
-      yield [
-        ...answerEvents(result.answer, ids, tools),
-        requestEnd(startId, { model_usage: modelUsage(result.answer) }),
-      ]
-      return result.answer
+      const usage = modelUsage(result.answer)
+      const events = answerEvents(result.answer, ids, tools)
+      const goesOn = result.answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')
+      const end = goesOn ? [] : [{ type: 'session.usage', usage: conversation.usageWith(usage) }, endOf(result.answer)]
+      yield [...events, requestEnd(startId, { model_usage: usage }), ...end]
+      return goesOn
     }
     const isLast = tries >= maxRepeats || !result.failure.isRepeatable
-    yield [requestEnd(startId, { is_error: true })]
-    yield [isLast ? failed(result.failure.type, result.failure.message) : retrying(result.failure)]
-    if (isLast) return undefined
+    const { type, message } = result.failure
+    yield [requestEnd(startId, { is_error: true }), isLast ? failed(type, message) : retrying(result.failure)]
+    if (isLast) return false
   }
 }
 
