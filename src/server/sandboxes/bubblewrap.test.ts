@@ -253,7 +253,7 @@ test('when the server is killed, its running command ends with it', async () => 
 })
 
 test('when the server is killed while a command is being started, nothing is left of it either', async () => {
-  for (let attempt = 0; attempt < 40; attempt++) {
+  for (let attempt = 0; attempt < 6; attempt++) {
     const marker = longSleep()
     // The command is an argument of bubblewrap: it is seen long before it runs.
     await killServer(marker, () => isRunning(marker))

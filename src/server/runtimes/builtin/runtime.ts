@@ -152,11 +152,8 @@ async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
       return false
     }
     if ('answer' in result) {
-      const usage = modelUsage(result.answer)
-      const events = answerEvents(result.answer, ids, tools)
-      const goesOn = result.answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')
-      const end = goesOn ? [] : [{ type: 'session.usage', usage: conversation.usageWith(usage) }, endOf(result.answer)]
-      yield [...events, requestEnd(startId, { model_usage: usage }), ...end]
+      const { batch, goesOn } = answered(run, startId, { answer: result.answer, ids })
+      yield batch
       return goesOn
     }
     const isLast = tries >= maxRepeats || !result.failure.isRepeatable
@@ -164,6 +161,21 @@ async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
     yield [requestEnd(startId, { is_error: true }), isLast ? failed(type, message) : retrying(result.failure)]
     if (isLast) return false
   }
+}
+
+/** What an answer adds to the log, up to the end of the run when the model waits for nothing more. */
+function answered(
+  { conversation, tools }: Run,
+  startId: string,
+  { answer, ids }: { answer: Answer; ids: ReadonlyMap<number, string> },
+): { batch: Batch; goesOn: boolean } {
+  const usage = modelUsage(answer)
+  const events = [...answerEvents(answer, ids, tools), requestEnd(startId, { model_usage: usage })]
+  if (answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')) {
+    return { batch: events, goesOn: true }
+  }
+  const end = [{ type: 'session.usage', usage: conversation.usageWith(usage) }, endOf(answer)]
+  return { batch: [...events, ...end], goesOn: false }
 }
 
 const requestEnd = (startId: string, fields: { is_error?: true; model_usage?: object }): NewEvent => ({
