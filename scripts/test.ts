@@ -12,6 +12,8 @@ import { isAlive } from '../src/server/db/embedded/lock-file.ts'
 import { startEmbeddedPostgres } from '../src/server/db/embedded-postgres.ts'
 import { migrate } from '../src/server/db/migrate.ts'
 import { createLog } from '../src/server/platform/log.ts'
+import { lackVariable, type SystemProgram } from '../test/support/lack.ts'
+import { filesThatNeed, lackingPrograms } from './system-programs.ts'
 
 const root = join(import.meta.dirname, '..')
 const clients = join(root, 'test', 'clients')
@@ -22,9 +24,18 @@ process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
   const flags = args.filter(arg => arg.startsWith('-'))
-  const files = chosenFiles(args.filter(arg => !arg.startsWith('-')))
+  const chosen = chosenFiles(args.filter(arg => !arg.startsWith('-')))
+  const lacking = lackingPrograms()
+  const leftOut = chosen.filter(file =>
+    lacking.some(program => filesThatNeed[program].some(name => file.endsWith(name))),
+  )
+  const files = chosen.filter(file => !leftOut.includes(file))
   if (files.length === 0) {
     process.stderr.write('No test file found, or not one for each name.\n')
+    return 1
+  }
+  if (lacking.length > 0 && process.env['CI']) {
+    process.stderr.write(`The tests need ${lacking.join(' and ')}: apt-get install ${lacking.join(' ')}\n`)
     return 1
   }
   if (existsSync(join(clients, 'package-lock.json'))) {
@@ -32,8 +43,16 @@ async function main(args: string[]): Promise<number> {
   }
   const server = await databaseServer()
   try {
-    const code = await withTemplate(server.url, template => runTests(files, flags, { url: server.url, template }))
+    const code = await withTemplate(server.url, template =>
+      runTests(files, flags, { url: server.url, template, lacking }),
+    )
     process.stdout.write(`${files.length} test files examined\n`)
+    if (lacking.length > 0) {
+      const install = `apt-get install ${lacking.join(' ')}`
+      process.stdout.write(
+        `NOT TESTED without ${lacking.join(' and ')} (${install}): ${leftOut.length} files, and what is skipped above\n`,
+      )
+    }
     return code
   } finally {
     await server.stop()
@@ -124,7 +143,13 @@ async function dropDatabases(admin: Client, runs: readonly string[]): Promise<vo
   }
 }
 
-function runTests(files: string[], flags: string[], database: { url: string; template: string }): Promise<number> {
+interface Setting {
+  readonly url: string
+  readonly template: string
+  readonly lacking: readonly SystemProgram[]
+}
+
+function runTests(files: string[], flags: string[], { url, template, lacking }: Setting): Promise<number> {
   // A test that starts a server gives it a database of its own, so the caller's must not reach it.
   const { DATABASE_URL: _, ...env } = process.env
   const child = spawn(
@@ -132,7 +157,12 @@ function runTests(files: string[], flags: string[], database: { url: string; tem
     ['--test', '--test-concurrency=2', '--test-timeout=180000', ...flags, ...files],
     {
       stdio: 'inherit',
-      env: { ...env, SWITCHYARD_TEST_DATABASE_URL: database.url, SWITCHYARD_TEST_TEMPLATE: database.template },
+      env: {
+        ...env,
+        SWITCHYARD_TEST_DATABASE_URL: url,
+        SWITCHYARD_TEST_TEMPLATE: template,
+        [lackVariable]: lacking.join(' '),
+      },
     },
   )
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))

