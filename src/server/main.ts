@@ -1,5 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises'
-import { type Composed, compose } from './compose.ts'
+import type { Composed } from './compose.ts'
 import type { Config } from './config/config.ts'
 import { asUnavailable, createPool } from './db/connect.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-postgres.ts'
@@ -45,6 +45,8 @@ export async function startServer({ config, log }: Options): Promise<RunningServ
   let composed: Composed | undefined
   try {
     await migrateDatabase(databaseUrl, log)
+    // Loaded now and not before: a start that is refused, such as a second one on the data folder, ends in time.
+    const { compose } = await import('./compose.ts')
     const server = await compose({ config, log, databaseUrl })
     composed = server
     await server.start()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
+import { endsRun } from '../../src/contract/events.ts'
 import type { Prompt, Session } from '../../src/contract/sessions.ts'
 import { type EventTail, followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
@@ -44,10 +45,12 @@ async function busySession(text = 'first'): Promise<{ id: string; tail: EventTai
   return { id, tail: await followEvents(service, id) }
 }
 
-/** The texts of the prompts in the order in which they ran. */
-const orderOf = async (id: string, { events }: EventTail) => {
-  const texts = new Map((await promptsOf(id)).map(prompt => [prompt.id, textOf(prompt)]))
-  return events
+/** The texts of the prompts in the order in which they ran, once the tail has seen the end of each. */
+const orderOf = async (id: string, tail: EventTail) => {
+  const all = await promptsOf(id)
+  for (const prompt of all) await tail.event(event => endsRun(event) && event['prompt_id'] === prompt.id)
+  const texts = new Map(all.map(prompt => [prompt.id, textOf(prompt)]))
+  return tail.events
     .filter(({ type }) => type === 'session.status_running')
     .map(event => texts.get(String(event['prompt_id'])))
 }
@@ -67,7 +70,6 @@ test('prompts run one after the other in the order of their acknowledgement', as
   upstream.release()
   const done = await settled(id)
   assert.ok(done.every(({ state }) => state === 'done'))
-  await tail.event(event => event.type === 'session.status_idle' && event['prompt_id'] === done.at(-1)?.id)
   assert.deepEqual(await orderOf(id, tail), done.map(textOf))
   tail.close()
 })

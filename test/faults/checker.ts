@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import { send, type Target } from '../support/send.ts'
+import type { Target } from '../support/send.ts'
+import { ask } from './ask.ts'
 import { invariants } from './invariants.ts'
 import type { Journal } from './journal.ts'
 import type { Look } from './look.ts'
@@ -95,7 +96,7 @@ async function readLogs({ journal, target }: Evidence): Promise<Logs> {
 export async function readLog(target: Target, sessionId: string): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
   for (let page: string | null = '0'; page !== null; ) {
-    const answer = await send(target, `GET /v1/sessions/${sessionId}/events?limit=500&after=${page}`)
+    const answer = await ask(target, `GET /v1/sessions/${sessionId}/events?limit=500&after=${page}`)
     if (answer.status !== 200) throw new Error(`reading the log of ${sessionId}: ${answer.status} ${answer.text}`)
     const { data, next_page } = answer.json<{ data: SessionEvent[]; next_page: string | null }>()
     events.push(...data)

@@ -119,9 +119,8 @@ function isAlive(pid: number): boolean {
 }
 
 async function checkRound({ look, journal, site, upstream }: Stage, reader: Reader): Promise<void> {
-  await eventually(
-    async () => (await look.pool.query('select from sessions where lease_owner is not null')).rowCount === 0,
-  )
+  const held = 'select from sessions where lease_until > clock_timestamp()'
+  await eventually(async () => (await look.pool.query(held)).rowCount === 0, { what: 'the release of the lease' })
   const evidence = {
     look,
     journal,

@@ -1,11 +1,13 @@
 // Loaded before the service (`node --import`), in tests alone: wraps the database client so that a fault strikes at a
-// chosen write of one prompt. FAULT_PLAN is JSON: {"write":3,"moment":"before","signal":"SIGKILL"}, or {"deaf":true} for
-// a service that hears no notification. Without `write` it only counts, and adds a line for each write to FAULT_RECORD.
+// chosen write of one prompt. FAULT_PLAN is JSON: {"write":3,"moment":"before","signal":"SIGKILL"}, {"words":"..."} for
+// the first such statement, or {"deaf":true} for a service that hears no notification. Without `write` it only counts, and adds a line for each write to FAULT_RECORD.
 import { appendFileSync } from 'node:fs'
 import { Client } from 'pg'
 
 interface Plan {
   readonly write?: number
+  /** Strikes before the first statement that holds these words, wherever it stands. */
+  readonly words?: string
   readonly moment?: 'before' | 'after'
   readonly signal?: NodeJS.Signals
   readonly deaf?: boolean
@@ -24,10 +26,12 @@ const query = prototype.query
 const inTransaction = new WeakSet<Connection>()
 let isArmed = false
 let writes = 0
+let hasStruck = false
 
 prototype.query = function (this: Connection, ...args) {
   const text = textOf(args[0])
   if (plan.deaf && /^listen /i.test(text)) return query.call(this, 'select 1')
+  if (plan.words !== undefined && text.includes(plan.words)) strike()
   const isCommitted = isWrite(this, text)
   if (!isCommitted) return query.apply(this, args)
   writes++
@@ -58,6 +62,8 @@ const isOfTimer = (statement: string): boolean =>
   /insert into "?usage"?/.test(statement) || statement.includes('unnest($1::text[], $2::bigint[]) as held')
 
 function strike(): void {
+  if (hasStruck) return
+  hasStruck = true
   process.kill(process.pid, plan.signal ?? 'SIGKILL')
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPool } from '../../src/server/db/connect.ts'
 import { pendingMigrations } from '../../src/server/db/migrate.ts'
-import { send } from '../support/send.ts'
+import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
@@ -54,7 +54,7 @@ async function killFirstStarts(bench: Bench) {
 }
 
 async function mustWork(site: Site): Promise<void> {
-  const answer = await send(site, 'POST /session', { body: {} })
+  const answer = await ask(site, 'POST /session', { body: {} })
   assert.equal(answer.status, 200, answer.text)
 }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
+import { ask, tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
@@ -28,7 +27,7 @@ async function drainUnderLoad(bench: Bench) {
   const sessionIds = await startLongRuns(site, journal)
   const stalled = await stalledReader(bench, site, journal)
   const tails = await Promise.all(
-    Array.from({ length: streams }, (_, at) => followEvents(site, sessionIds[at % sessions] ?? '')),
+    Array.from({ length: streams }, (_, at) => tailEvents(site, sessionIds[at % sessions] ?? '')),
   )
   await eventually(async () => (await look.runs()).length === sessions, { what: 'all runs' })
   const inFlight = Array.from({ length: calls }, (_, at) => callModel(site, at))
@@ -97,7 +96,7 @@ async function stalledReader(bench: Bench, site: Site, journal: Journal): Promis
 async function callModel(site: Site, at: number): Promise<string> {
   const content = scriptedText(`call-${at}`, [{ delayMs: 2_000, text: `answer ${at}` }])
   const body = { model: 'scripted', max_tokens: 100, stream: at % 2 === 0, messages: [{ role: 'user', content }] }
-  const answer = await send(site, 'POST /v1/messages', { body })
+  const answer = await ask(site, 'POST /v1/messages', { body })
   const end = body.stream ? '"type":"message_stop"' : '"stop_reason":"end_turn"'
   return answer.status === 200 && answer.text.includes(end) ? 'whole' : `${answer.status} ${answer.text.slice(0, 200)}`
 }
@@ -108,7 +107,7 @@ async function stopTwice(site: Site): Promise<number> {
   if (!service) throw new Error('the service does not run')
   const content = scriptedText('long', [{ delayMs: 60_000 }])
   const body = { model: 'scripted', max_tokens: 100, messages: [{ role: 'user', content }] }
-  const call = send(site, 'POST /v1/messages', { body }).catch(() => undefined)
+  const call = ask(site, 'POST /v1/messages', { body }).catch(() => undefined)
   await sleep(500)
   const exit = service.stop()
   // Signals that come at once count as one, since a Ctrl-C reaches a program by several ways.

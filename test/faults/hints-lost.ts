@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type EventTail, followEvents } from '../support/event-tail.ts'
+import type { EventTail } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
+import { tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import { hooked } from './crash-at-write.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
@@ -43,7 +44,7 @@ async function loseHints(bench: Bench) {
 
   await reader.start()
   const hinted = await slowestDelivery(stage, 'hinted')
-  const tail = await followEvents(reader, sessionId)
+  const tail = await tailEvents(reader, sessionId)
   const cut = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'switchyard-listen'`
   const { rowCount } = await look.pool.query(cut)
@@ -72,7 +73,7 @@ async function slowestDelivery(
   key: string,
   given?: EventTail,
 ): Promise<number> {
-  const tail = given ?? (await followEvents(reader, sessionId, { query: 'from=tail' }))
+  const tail = given ?? (await tailEvents(reader, sessionId, { query: 'from=tail' }))
   const from = tail.events.length
   const arrivals = watchArrivals(tail)
   await journal.prompt(() => writer, { sessionId, key, text: toolPrompt(key), by: 'message id' })

@@ -1,7 +1,8 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answered, type Sent, send, type Target } from '../support/send.ts'
+import type { Answered, Sent, Target } from '../support/send.ts'
+import { ask } from './ask.ts'
 import type { Bench } from './fault-case.ts'
 
 /** A session that the service acknowledged. */
@@ -60,7 +61,7 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
 
   const attempt = async (target: Target, { line, key, ...sent }: JournaledRequest): Promise<Answered | undefined> => {
     write({ sent: line, key })
-    const answer = await send(target, line, sent).catch(() => undefined)
+    const answer = await ask(target, line, sent).catch(() => undefined)
     const status = answer?.status ?? 0
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     write({ answered: line, key, status })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Answered, send } from '../support/send.ts'
+import type { Answered } from '../support/send.ts'
+import { ask, tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
@@ -25,7 +25,7 @@ async function repeatUnderOneKey(bench: Bench) {
   const look = lookAt(bench, site.databaseUrl)
   const headers = { 'idempotency-key': 'create' }
   const create = (title: string) =>
-    send(site, 'POST /session', { headers, body: { title, prompt: toolPrompt('first') } })
+    ask(site, 'POST /session', { headers, body: { title, prompt: toolPrompt('first') } })
   const sessions = oneAnswer(await inParallel(100, () => create('create')), 200)
   assert.equal((await create('another body')).status, 422)
 
@@ -35,7 +35,7 @@ async function repeatUnderOneKey(bench: Bench) {
     parts: [{ type: 'text', text: toolPrompt(key) }],
   })
   const prompt = (key: string) =>
-    send(site, `POST /session/${id}/prompt_async`, { headers: { 'idempotency-key': 'prompt' }, body: promptBody(key) })
+    ask(site, `POST /session/${id}/prompt_async`, { headers: { 'idempotency-key': 'prompt' }, body: promptBody(key) })
   const prompts = oneAnswer(await inParallel(100, () => prompt('second')), 204)
   assert.equal((await prompt('another body')).status, 422)
   await untilQuiet(look, [])
@@ -118,22 +118,22 @@ async function deleteInParallel(bench: Bench) {
 /** The milliseconds until the work has really ended. */
 async function deleteAtWork(site: Site, id: string, isAtWork: () => boolean): Promise<number> {
   await eventually(isAtWork, { withinMs: 20_000, what: 'the work' })
-  const tail = await followEvents(site, id)
+  const tail = await tailEvents(site, id)
   const path = `/api/v1/managed_agents/sessions/${id}`
   const deletedAt = performance.now()
   const ended = eventually(() => !isAtWork(), { withinMs: 20_000, what: 'the end of the work' }).then(
     () => performance.now() - deletedAt,
   )
-  const answers = await inParallel(50, () => send(site, `DELETE ${path}`))
+  const answers = await inParallel(50, () => ask(site, `DELETE ${path}`))
   assert.deepEqual(new Set(answers.map(({ status, text }) => `${status}${text}`)), new Set(['204']))
   await tail.ended
   assert.equal(tail.events.at(-1)?.type, 'session.deleted')
   const endedMs = Math.round(await ended)
   assert.ok(endedMs <= 2_000, `the work went on for ${endedMs} ms, not 2 s`)
-  assert.equal((await send(site, `DELETE ${path}`)).status, 204, 'once more')
-  assert.equal((await send(site, `GET ${path}`)).json()['sandbox_status'], 'dead')
+  assert.equal((await ask(site, `DELETE ${path}`)).status, 204, 'once more')
+  assert.equal((await ask(site, `GET ${path}`)).json()['sandbox_status'], 'dead')
   assert.equal(existsSync(join(site.dataDir, 'workspaces', id)), false, 'the workspace is gone')
-  const late = await followEvents(site, id, { query: `after=${tail.events.length}` })
+  const late = await tailEvents(site, id, { query: `after=${tail.events.length}` })
   await late.ended
   return endedMs
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
+import { ask, tailEvents } from './ask.ts'
 import { checkInvariants, readLog } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
@@ -65,7 +64,7 @@ interface Visit {
 /** Reads from a position for a moment; what comes must follow it without a gap, and be what others saw. */
 async function visit({ site, id, known, after, byHeader }: Visit, forMs: number): Promise<void> {
   const place = byHeader ? { headers: { 'last-event-id': String(after) } } : { query: `after=${after}` }
-  const tail = await followEvents(site, id, place)
+  const tail = await tailEvents(site, id, place)
   await sleep(forMs)
   tail.close()
   for (const [at, event] of tail.events.entries()) {
@@ -81,7 +80,7 @@ async function mustBeUnion(site: Site, seen: ReadonlyMap<string, Seen>): Promise
   for (const [id, known] of seen) {
     const log = await readLog(site, id)
     if (known.size < log.length) {
-      const tail = await followEvents(site, id, { query: `after=${known.size}` })
+      const tail = await tailEvents(site, id, { query: `after=${known.size}` })
       await tail.event(({ seq }) => seq === log.length)
       tail.close()
       for (const event of tail.events) known.set(event.seq, JSON.stringify(event))
@@ -99,12 +98,12 @@ async function mustBeUnion(site: Site, seen: ReadonlyMap<string, Seen>): Promise
 async function badPositions(site: Site, id: string): Promise<void> {
   const stream = (sessionId: string) => `GET /v1/sessions/${sessionId}/events/stream`
   for (const bad of ['abc', '-1', '1.5', '1e3', '99999999999999999999']) {
-    assert.equal((await send(site, `${stream(id)}?after=${bad}`)).status, 400, `after=${bad}`)
+    assert.equal((await ask(site, `${stream(id)}?after=${bad}`)).status, 400, `after=${bad}`)
     const headers = { 'last-event-id': bad }
-    assert.equal((await send(site, stream(id), { headers })).status, 400, `Last-Event-ID: ${bad}`)
+    assert.equal((await ask(site, stream(id), { headers })).status, 400, `Last-Event-ID: ${bad}`)
   }
-  assert.equal((await send(site, stream('ses_of_nobody'))).status, 404)
-  const future = await followEvents(site, id, { query: 'after=100000' })
+  assert.equal((await ask(site, stream('ses_of_nobody'))).status, 404)
+  const future = await tailEvents(site, id, { query: 'after=100000' })
   await sleep(300)
   assert.deepEqual(future.events, [], 'nothing comes from past the end')
   future.close()

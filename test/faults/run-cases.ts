@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '../support/eventually.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { type FaultCase, Skipped } from './fault-case.ts'
+import { type Bench, type FaultCase, Skipped } from './fault-case.ts'
 import { processesOf } from './processes.ts'
 import { seeded } from './random.ts'
 
@@ -18,6 +18,12 @@ export interface Report {
   readonly seconds: number
 }
 
+interface Place {
+  readonly seed: number
+  /** Absent for cases that bring their own database. */
+  readonly cluster?: Cluster
+}
+
 /** Runs the cases one after the other, each with a random source of the same seed, and says how each went. */
 export async function runCases(cases: readonly FaultCase[], seed: number): Promise<Report[]> {
   const folder = await openFolder('switchyard-faults-')
@@ -26,7 +32,7 @@ export async function runCases(cases: readonly FaultCase[], seed: number): Promi
   try {
     for (const fault of cases) {
       process.stdout.write(`${fault.id}: ${fault.title}\n`)
-      const report = await runCase(fault, cluster, seed)
+      const report = await runCase(fault, { cluster, seed })
       reports.push(report)
       process.stdout.write(`${fault.id}: ${report.result} ${JSON.stringify(report.numbers)} ${report.seconds} s\n`)
     }
@@ -37,7 +43,7 @@ export async function runCases(cases: readonly FaultCase[], seed: number): Promi
   return reports
 }
 
-async function runCase(fault: FaultCase, cluster: Cluster, seed: number): Promise<Report> {
+async function runCase(fault: FaultCase, place: Place): Promise<Report> {
   const startedAt = performance.now()
   const { id, title } = fault
   const report = (rest: Pick<Report, 'result' | 'rounds' | 'numbers'>): Report => ({
@@ -47,7 +53,7 @@ async function runCase(fault: FaultCase, cluster: Cluster, seed: number): Promis
     seconds: Math.round((performance.now() - startedAt) / 1_000),
   })
   try {
-    const { rounds, numbers } = await runOnBench(fault, cluster, seed)
+    const { rounds, numbers } = await runOnBench(bench => fault.run(bench), place)
     return report({ result: 'passed', rounds, numbers })
   } catch (error) {
     if (error instanceof Skipped) return report({ result: `skipped: ${error.message}`, rounds: 0, numbers: {} })
@@ -58,20 +64,20 @@ async function runCase(fault: FaultCase, cluster: Cluster, seed: number): Promis
 }
 
 /** Runs one case and undoes what it began, also when it failed; then nothing of it may run any more (I8). */
-export async function runOnBench(fault: Pick<FaultCase, 'run'>, cluster: Cluster, seed: number) {
+export async function runOnBench<T>(run: (bench: Bench) => Promise<T>, { seed, cluster }: Place): Promise<T> {
   const folder = await openFolder('switchyard-fault-')
   const undo: (() => unknown)[] = []
   const ended = new AbortController()
   const bench = {
     random: seeded(seed),
     folder,
-    cluster,
+    cluster: cluster ?? noCluster,
     signal: ended.signal,
     defer: (work: () => unknown) => void undo.push(work),
     say: (line: string) => void process.stdout.write(`  ${line}\n`),
   }
   try {
-    return await fault.run(bench)
+    return await run(bench)
   } finally {
     ended.abort()
     for (const work of undo.reverse()) await work()
@@ -79,6 +85,9 @@ export async function runOnBench(fault: Pick<FaultCase, 'run'>, cluster: Cluster
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
+
+const absent = () => Promise.reject(new Error('this bench has no database server'))
+const noCluster: Cluster = { database: absent, start: absent, stop: absent }
 
 /** Databases and tools run as another user, who must be able to pass through. */
 async function openFolder(prefix: string): Promise<string> {

@@ -114,7 +114,7 @@ const zombieRounds: readonly ZombieRound[] = [
   {
     name: 'inside-a-transaction',
     text: toolPrompt('inside-a-transaction'),
-    plan: { write: 13, moment: 'before', signal: 'SIGSTOP' },
+    plan: { words: 'set last_outcome', signal: 'SIGSTOP' },
   },
 ]
 

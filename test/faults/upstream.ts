@@ -29,7 +29,8 @@ export async function startUpstream(bench: Bench): Promise<Upstream> {
   const child = spawn(process.execPath, [program, record], { stdio: ['pipe', 'pipe', 'inherit'] })
   const gone = once(child, 'exit')
   bench.defer(async () => {
-    child.stdin.end()
+    // Answers may still be waiting for their time to come.
+    child.kill('SIGKILL')
     await gone
   })
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]

@@ -51,9 +51,9 @@ export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
   return pool
 }
 
-/** The second limit: a paused process must not hold locks for ever. */
+/** The second limit: a paused process must not hold locks for as long as its leases live, 15 s. */
 const limits = (statementTimeoutMs: number) =>
-  `set statement_timeout = ${Math.round(statementTimeoutMs)}; set idle_in_transaction_session_timeout = 30000`
+  `set statement_timeout = ${Math.round(statementTimeoutMs)}; set idle_in_transaction_session_timeout = 10000`
 
 /** Kysely over a pool of `createPool`. The pool stays the caller's to end. */
 export const createKysely = (pool: Pool): Kysely<Database> =>

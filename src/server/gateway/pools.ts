@@ -1,10 +1,11 @@
-import { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Deployment } from '../config/config.ts'
 import type { Outbound } from '../platform/outbound.ts'
+import { Pool } from '../platform/undici.ts'
 
 /** An upstream address, taken apart once. */
 export interface Route {
-  readonly pool: Pool
+  readonly pool: Dispatcher
   /** What stands before `/v1/messages`; empty without a prefix. */
   readonly pathPrefix: string
 }
@@ -19,10 +20,10 @@ export interface Pools {
 
 /** One pool an origin and connect time-out; every connection goes through the guard of `outbound`. */
 export function createPools(outbound: Outbound): Pools {
-  const pools = new Map<string, Pool>()
+  const pools = new Map<string, Dispatcher>()
   const routes = new Map<Deployment, Route>()
 
-  const poolFor = (origin: string, connectMs: number): Pool => {
+  const poolFor = (origin: string, connectMs: number): Dispatcher => {
     const key = `${origin} ${connectMs}`
     const known = pools.get(key)
     if (known) return known

@@ -46,6 +46,10 @@ const blank = fc.constantFrom('', ' ', '\n', '\t ', '\r\n')
 const number = fc.constantFrom('1.0', '1e5', '-0', '123456789012345678901234567890', '0.1E-7')
 const string = fc.oneof(
   fc.string({ unit: 'binary' }).map(text => JSON.stringify(text)),
+  // Long enough for the native search, with runs of quotes and backslashes.
+  fc
+    .string({ unit: fc.constantFrom('a', 'bcdefgh', '"', '\\', '\n'), size: 'large', maxLength: 400 })
+    .map(text => JSON.stringify(text)),
   fc.constantFrom('"\\u006dodel"', '"\\/"', '"model"', '"\\"model\\":"', '"\\ud83d\\ude00"', '"é😀"'),
 )
 const { value } = fc.letrec<{ value: string; array: string; object: string }>(tie => ({

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Access } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
@@ -19,7 +19,7 @@ interface Options {
 }
 
 const unauthorized = () => new AppError('unauthorized', 'unauthorized')
-const digest = (text: string) => createHash('sha256').update(text).digest()
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** Checks callers against the master key. Interface: Authentication; order of headers: security S01. */
 export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTicket }: Options): Authenticate {

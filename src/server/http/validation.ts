@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 
@@ -16,7 +16,16 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   } as const
   const strict = new Ajv({ ...shared, coerceTypes: false })
   const coercing = new Ajv({ ...shared, coerceTypes: 'array' })
-  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema)
+  return ({ schema, httpPart }) => compiledAtFirstUse(() => (httpPart === 'body' ? strict : coercing).compile(schema))
+}
+
+/** Most schemas wait long for their first request, and compiling all of them would hold up the start. */
+function compiledAtFirstUse(compile: () => ValidateFunction) {
+  let compiled: ValidateFunction | undefined
+  return (data: unknown) => {
+    compiled ??= compile()
+    return compiled(data) ? {} : { error: compiled.errors ?? [] }
+  }
 }
 
 /** A check's result in words that name the field: `parts[0].text must be string`. */

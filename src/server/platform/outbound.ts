@@ -1,7 +1,8 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP } from 'node:net'
-import { buildConnector } from 'undici'
+import type { buildConnector as Connector } from 'undici'
 import { isPrivateAddress, isPrivateName } from './addresses.ts'
+import { buildConnector } from './undici.ts'
 
 /** A connection that was not made because the address is not allowed. `message` names the line that would allow it. */
 export class OutboundRefused extends Error {
@@ -28,7 +29,7 @@ interface Options {
 /** The guard through which every connection to the outside goes. Security S20 to S23. */
 export interface Outbound {
   /** A connector for undici. The address that was judged is the one that is connected to. */
-  connect(timeoutMs: number): buildConnector.connector
+  connect(timeoutMs: number): Connector.connector
   /** Why `url` may not be called, as far as its text tells; undefined when it may. Names are judged when they resolve. */
   judge(url: string): string | undefined
 }
@@ -42,7 +43,7 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
       const guarded = buildConnector({
         timeout: timeoutMs,
         lookup: guardedLookup(lookup),
-      } as buildConnector.BuildOptions)
+      } as Connector.BuildOptions)
       return (options, done) => {
         const target = targetOf(options)
         if (allowed.has(target)) return open(options, done)

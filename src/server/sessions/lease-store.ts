@@ -49,10 +49,11 @@ export function leaseStore(pool: Pool) {
     },
 
     /**
-     * Ends the leases of owners whose process is gone, so that a restart need not wait for them to expire. The owner's
-     * name stays where a prompt was cut off: whoever takes that session must know.
+     * Ends the leases of owners whose process is gone, so that nobody has to wait for them to expire. A process that only
+     * lost its connection goes on renewing: `silentForMs` spares leases that were renewed since. The owner's name stays
+     * where a prompt was cut off: whoever takes that session must know.
      */
-    async expireDeadOwners(): Promise<number> {
+    async expireDeadOwners({ silentForMs }: { silentForMs: number }): Promise<number> {
       const live = 'select distinct lease_owner as owner from sessions where lease_owner is not null'
       const { rows } = await pool.query<{ owner: string }>(live)
       let expired = 0
@@ -62,8 +63,9 @@ export function leaseStore(pool: Pool) {
            set lease_until = clock_timestamp(),
                lease_owner = case when exists (
                  select from prompts where session_id = s.id and state = 'running') then lease_owner end
-           where lease_owner = $1 and pg_try_advisory_xact_lock(${ownerLock})`,
-          [owner],
+           where lease_owner = $1 and lease_until <= clock_timestamp() + ${lease} - $2 * interval '1 millisecond'
+             and pg_try_advisory_xact_lock(${ownerLock})`,
+          [owner, silentForMs],
         )
         expired += rowCount ?? 0
       }

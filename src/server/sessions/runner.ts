@@ -21,6 +21,8 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
 
 const sweepMs = 5_000
 const settleMs = 2_000
+/** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
+const silentOwnerMs = 5_000
 
 /** Runs the sessions of this process: one loop per session, prompts in order, as many sessions at once as allowed. */
 export class Runner {
@@ -39,7 +41,7 @@ export class Runner {
 
   /** Takes up what a dead process left, then looks for sessions without an owner every 5 s. */
   async start(): Promise<void> {
-    const expired = await this.#deps.leaseStore.expireDeadOwners()
+    const expired = await this.#deps.leaseStore.expireDeadOwners({ silentForMs: 0 })
     if (expired > 0) this.#deps.log.info({ sessions: expired }, 'taking over sessions of a process that is gone')
     await this.#sweep()
     this.#stopSweeping = every(sweepMs, () => this.#sweep())
@@ -98,6 +100,7 @@ export class Runner {
     const free = maxSessions - this.#active.size
     if (free <= 0 || this.#isDraining) return
     try {
+      await leaseStore.expireDeadOwners({ silentForMs: silentOwnerMs })
       for (const id of await leaseStore.unowned(free)) if (!this.#active.has(id)) this.wake(id)
     } catch (cause) {
       log.debug({ err: cause }, 'could not look for sessions without an owner; the next sweep will')

@@ -1,0 +1,16 @@
+import { type EventTail, followEvents } from '../support/event-tail.ts'
+import { type Answered, type Sent, send, type Target } from '../support/send.ts'
+
+/** No connection is kept: one to a server that was killed meanwhile would fail the next request for no fault of its own. */
+const once = { connection: 'close' }
+
+/** Sends one request on a connection of its own. */
+export const ask = (target: Target, line: string, sent: Sent = {}): Promise<Answered> =>
+  send(target, line, { ...sent, headers: { ...once, ...sent.headers } })
+
+/** Opens an event stream on a connection of its own. */
+export const tailEvents = (
+  target: Target,
+  sessionId: string,
+  place: { readonly query?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<EventTail> => followEvents(target, sessionId, { ...place, headers: { ...once, ...place.headers } })
