@@ -23,7 +23,12 @@ interface Result {
 const root = dirname(import.meta.dirname)
 
 const steps: readonly Step[] = [
-  { name: 'format and lint', command: ['biome', 'ci', '.'], counted: /Checked (\d+) files?/, unit: 'files' },
+  {
+    name: 'format and lint',
+    command: ['biome', 'ci', '--colors=off', '.'],
+    counted: /Checked (\d+) files?/,
+    unit: 'files',
+  },
   {
     name: 'types',
     command: ['tsc', '-p', '.', '--listFiles'],

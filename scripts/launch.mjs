@@ -21,7 +21,7 @@ function nodeBinary() {
 }
 
 /** A young generation this small saves 30 MB and costs no measurable throughput. */
-const flags = ['--max-semi-space-size=16']
+const flags = ['--max-semi-space-size=8']
 
 /** Compiled code is kept between starts, which halves what a start computes. A caller's own folder stays. */
 const environment = () => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env })

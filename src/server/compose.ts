@@ -89,8 +89,8 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
   const workspacesDir = join(config.dataDir, 'workspaces')
   const sandboxes = await createSandboxes({ workspacesDir, log })
   const sessionRows = sessionStore(pool)
-  const { setSandboxStatus } = sessionRows
-  const builtin = builtinRuntime({ gateway, sandboxes, setSandboxStatus, log })
+  const { markSandboxRunning } = sessionRows
+  const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, log })
   const runtimes: ReadonlyMap<string, Runtime> = new Map([[builtin.id, builtin]])
 
   // agents

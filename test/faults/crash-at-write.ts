@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/eventually.ts'
 import type { Service } from '../support/service.ts'
 import { checkInvariants, readLog } from './checker.ts'
@@ -94,18 +95,16 @@ async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) 
   return { wasStruck, transcript: transcriptOf(log).map(line => line.replaceAll(key, 'KEY')) }
 }
 
-/** True once the process is gone; false when its work is done and the lease was given back. */
-function struckOrQuiet(service: Service, look: Look, sessionId: string): Promise<boolean> {
-  const finished = `
-    select from sessions where id = $1 and lease_owner is null and last_outcome is not null`
-  return eventually(
-    async () => {
-      if (!isAlive(service.pid)) return 'struck'
-      const { rowCount } = await look.pool.query(finished, [sessionId])
-      return rowCount === 1 && 'quiet'
-    },
-    { withinMs: 30_000, what: 'the crash or the end' },
-  ).then(how => how === 'struck')
+/** Time for the writes that come after the lease was given back. */
+const lastWritesMs = 300
+
+/** True once the process is gone; false when its work is done and it stays alive. */
+async function struckOrQuiet({ pid }: Service, look: Look, sessionId: string): Promise<boolean> {
+  const finished = 'select from sessions where id = $1 and lease_owner is null and last_outcome is not null'
+  const isDone = async () => !isAlive(pid) || (await look.pool.query(finished, [sessionId])).rowCount === 1
+  await eventually(isDone, { withinMs: 30_000, what: 'the crash or the end' })
+  if (isAlive(pid)) await sleep(lastWritesMs)
+  return !isAlive(pid)
 }
 
 /** A killed child is a zombie until it is waited for, which Node does at once. */

@@ -17,6 +17,9 @@ const deliveryMs = 2_500
 /** With notifications an event is there at once; far below the poll, so that it shows which of both brought it. */
 const hintedMs = 1_000
 
+const listeners = `
+  select pid from pg_stat_activity where datname = current_database() and application_name = 'switchyard-listen'`
+
 interface Stage {
   readonly writer: Site
   readonly reader: Site
@@ -45,14 +48,11 @@ async function loseHints(bench: Bench) {
   await reader.start()
   const hinted = await slowestDelivery(stage, 'hinted')
   const tail = await tailEvents(reader, sessionId)
-  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = 'switchyard-listen'`
-  const { rowCount } = await look.pool.query(cut)
+  const { rowCount } = await look.pool.query(`select pg_terminate_backend(pid) from (${listeners}) as listening`)
   assert.equal(rowCount, 2, 'both replicas were listening')
   const cutOff = await slowestDelivery(stage, 'cut', tail)
-  const isBack = `select from pg_stat_activity
-    where datname = current_database() and application_name = 'switchyard-listen' and query ilike '%listen%'`
-  await eventually(async () => ((await look.pool.query(isBack)).rowCount ?? 0) > 0 || undefined)
+  const isBack = async () => (await look.pool.query(listeners)).rowCount === 2
+  await eventually(isBack, { what: 'the listening connections' })
   const healed = await slowestDelivery(stage, 'healed', tail)
   tail.close()
   await untilQuiet(look, [])

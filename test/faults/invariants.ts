@@ -67,6 +67,13 @@ export const invariants: readonly Invariant[] = [
     sql: 'select id, lease_owner, lease_until from sessions where lease_until > clock_timestamp()',
   },
   {
+    id: 'I4',
+    claim: 'no sandbox is shown as running in a session that nobody runs',
+    sql: `
+      select id, sandbox_status from sessions
+      where sandbox_status = 'running' and coalesce(lease_until < clock_timestamp(), true)`,
+  },
+  {
     id: 'I6',
     claim: 'every tool call has exactly one result',
     sql: `

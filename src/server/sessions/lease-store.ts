@@ -42,9 +42,13 @@ export function leaseStore(pool: Pool) {
       return rows.map(({ id }) => id)
     },
 
-    /** Gives a lease back, whatever waits. */
+    /** Gives a lease back, whatever waits; no tool is at work any more then. */
     async handOver({ sessionId, fence }: Hold, on: Queryable = pool): Promise<void> {
-      const text = 'update sessions set lease_owner = null, lease_until = null where id = $1 and fence = $2'
+      const text = `
+        update sessions
+        set lease_owner = null, lease_until = null,
+            sandbox_status = case sandbox_status when 'running' then 'stopped' else sandbox_status end
+        where id = $1 and fence = $2 and lease_owner is not null`
       await on.query(text, [sessionId, fence])
     },
 

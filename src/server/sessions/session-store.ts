@@ -114,9 +114,12 @@ export function sessionStore(pool: Pool) {
       return rowCount === 1
     },
 
-    async setSandboxStatus(id: string, status: SandboxStatus): Promise<void> {
-      const text = `update sessions set sandbox_status = $2 where id = $1 and sandbox_status <> 'dead'`
-      await pool.query(text, [id, status])
+    /** Shows that tools of a session are at work. It lasts until the owner gives the session back. */
+    async markSandboxRunning(id: string): Promise<void> {
+      const text = `
+        update sessions set sandbox_status = 'running'
+        where id = $1 and sandbox_status <> 'dead' and lease_until > clock_timestamp()`
+      await pool.query(text, [id])
     },
 
     /** Marks the row deleted and fences its owner out. */

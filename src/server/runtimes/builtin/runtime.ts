@@ -2,6 +2,7 @@ import type { NewEvent } from '../../../contract/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
+import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import { defaultToolLimits, type ToolContext } from '../../tools/tool.ts'
 import { type EnabledTool, toolsFor } from '../../tools/toolset.ts'
@@ -16,8 +17,8 @@ import { isRepeatable, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 interface Deps {
   readonly gateway: Pick<Gateway, 'call'>
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
-  /** Records that a session's sandbox is in use, or no longer. */
-  readonly setSandboxStatus: (sessionId: string, status: 'running' | 'stopped') => Promise<void>
+  /** Records that a session's sandbox is in use. */
+  readonly markSandboxRunning: (sessionId: string) => Promise<void>
   readonly log: Log
 }
 
@@ -58,47 +59,36 @@ export function builtinRuntime(deps: Deps): Runtime {
       for (const warning of toolset.warnings)
         deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
       const tools = new Map(toolset.tools.map(enabled => [enabled.tool.name, enabled]))
-      const sandbox = lentSandbox(deps, session.id)
+      const openSandbox = lentSandbox(deps, session.id)
       const toolContext = async () => ({
-        sandbox: await sandbox.open(),
+        sandbox: await openSandbox(),
         signal: context.signal,
         limits: defaultToolLimits,
         log: deps.log,
       })
       const run: Run = { deps, session, prompt, context, conversation, tools, toolContext }
       // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
-      try {
-        for await (const batch of steps(run)) {
-          for (const event of batch) conversation.add(event)
-          yield batch
-        }
-      } finally {
-        await sandbox.leave()
+      for await (const batch of steps(run)) {
+        for (const event of batch) conversation.add(event)
+        yield batch
       }
     },
     dispose: sessionId => deps.sandboxes.remove(sessionId),
   }
 }
 
-/** The sandbox of one run: opened when a tool first needs it. Its recorded state is for people; no run fails by it. */
-function lentSandbox({ sandboxes, setSandboxStatus, log }: Deps, sessionId: string) {
-  let isLent = false
-  const record = (status: 'running' | 'stopped') =>
-    setSandboxStatus(sessionId, status).catch((cause: unknown) =>
-      log.debug({ err: cause, session_id: sessionId }, 'the state of a sandbox was not recorded'),
-    )
-  return {
-    async open() {
-      const sandbox = await sandboxes.open(sessionId)
-      if (!isLent) {
-        isLent = true
-        await record('running')
-      }
-      return sandbox
-    },
-    leave: async () => {
-      if (isLent) await record('stopped')
-    },
+/** Opens the sandbox when a tool first needs it. Its recorded state is for people; no run fails by it. */
+function lentSandbox({ sandboxes, markSandboxRunning, log }: Deps, sessionId: string): () => Promise<Sandbox> {
+  let isMarked = false
+  return async () => {
+    const sandbox = await sandboxes.open(sessionId)
+    if (!isMarked) {
+      isMarked = true
+      await markSandboxRunning(sessionId).catch((cause: unknown) =>
+        log.debug({ err: cause, session_id: sessionId }, 'the state of a sandbox was not recorded'),
+      )
+    }
+    return sandbox
   }
 }
 

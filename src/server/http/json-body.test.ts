@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { AppError } from '../platform/errors.ts'
+import { isJsonType, parseJsonBody } from './json-body.ts'
+
+const refused = (message: RegExp) => (error: unknown) =>
+  error instanceof AppError && error.code === 'invalid_request' && message.test(error.message)
+
+test('a body of JSON means what JSON.parse says it means', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 20 }), value => {
+      const text = JSON.stringify(value)
+      fc.pre(!text.includes('__proto__'))
+      assert.deepEqual(parseJsonBody(text), JSON.parse(text))
+    }),
+  )
+})
+
+test('an empty body is no value', () => {
+  for (const text of ['', ' \r\n\t']) assert.equal(parseJsonBody(text), undefined)
+})
+
+test('a body that is no JSON is refused with the reason', () => {
+  for (const text of ['{', '{"a":}', 'hello', "{'a':1}", '[1,]', '\u0000']) {
+    assert.throws(() => parseJsonBody(text), refused(/^the body is not valid JSON: /), text)
+  }
+})
+
+test('64 levels are read and 65 are not, brackets inside of text not counted', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  assert.ok(parseJsonBody(nested(64)))
+  assert.throws(() => parseJsonBody(nested(65)), refused(/deeper than 64 levels/))
+  assert.throws(() => parseJsonBody('{"a":'.repeat(1_000_000)), refused(/deeper than 64 levels/))
+  const text = JSON.stringify({ a: '[{"\\'.repeat(1_000) })
+  assert.deepEqual(parseJsonBody(text), JSON.parse(text))
+})
+
+test('a __proto__ key is dropped wherever it stands, and poisons nothing', () => {
+  const body = parseJsonBody('{"__proto__":{"admin":true},"a":[{"__proto__":1,"b":2}]}')
+  assert.deepEqual(Object.keys(body as object), ['a'])
+  assert.deepEqual({ ...(body as object) }, { a: [{ b: 2 }] })
+  assert.equal((body as { admin?: unknown }).admin, undefined)
+})
+
+test('only application/json is JSON, with or without parameters', () => {
+  for (const type of ['application/json', 'Application/JSON', ' application/json ; charset=utf-8']) {
+    assert.equal(isJsonType(type), true, type)
+  }
+  for (const type of ['', 'text/plain', 'application/jsonp', 'application/json, text/plain', 'text/application/json']) {
+    assert.equal(isJsonType(type), false, type)
+  }
+})

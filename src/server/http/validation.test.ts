@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FastifySchemaValidationError } from 'fastify'
+import type { TSchema } from 'typebox'
+import { eventRoutes } from '../../contract/events.ts'
+import { PromptRequest } from '../../contract/sessions.ts'
+import { createValidatorCompiler, validationMessage } from './validation.ts'
+
+/** What the caller reads; undefined when the value passes. */
+function messageFor(schema: TSchema, httpPart: string, value: unknown): string | undefined {
+  const compile = createValidatorCompiler()
+  const validate = compile({ schema, httpPart } as Parameters<typeof compile>[0])
+  const result = validate(value) as { error?: FastifySchemaValidationError[] }
+  return result.error && validationMessage(result.error, httpPart)
+}
+
+const model = { modelID: 'demo' }
+const parts = [{ type: 'text', text: 'hi' }]
+
+const bodies: readonly (readonly [unknown, string | undefined])[] = [
+  [{ model, parts }, undefined],
+  [{ model, parts, somethingElse: 1 }, undefined],
+  [{ parts }, 'model is required'],
+  [{ model: {}, parts }, 'model.modelID is required'],
+  [{ model: { modelID: ' ' }, parts }, 'model.modelID must not be blank'],
+  [{ model: { modelID: 1 }, parts }, 'model.modelID must be string'],
+  [{ model, parts: [] }, 'parts must not be empty'],
+  [{ model, parts: 'hi' }, 'parts must be array'],
+  [{ model, parts: [{ type: 'text' }] }, 'parts[0].text is required'],
+  [{ model, parts: [...parts, { type: 'text', text: '\n' }] }, 'parts[1].text must not be blank'],
+  [{ model, parts: [{ type: 'file', text: 'x' }] }, 'parts[0].type must be "text"'],
+  [null, 'body must be object'],
+]
+
+for (const [body, message] of bodies) {
+  test(`a prompt body ${JSON.stringify(body)} ${message === undefined ? 'passes' : `is refused: ${message}`}`, () => {
+    assert.equal(messageFor(PromptRequest, 'body', body), message)
+  })
+}
+
+test('an unknown mode is refused with all that there are', () => {
+  const message = messageFor(PromptRequest, 'body', { model, parts, mode: 'soon' })
+  for (const mode of ['mode', 'enqueue', 'reject', 'interrupt', 'steer']) assert.match(message ?? '', new RegExp(mode))
+})
+
+test('numbers are read from the text of a query, but not from the text of a body', () => {
+  const { query } = eventRoutes.list
+  const asked = { limit: '5' }
+  assert.equal(messageFor(query, 'querystring', asked), undefined)
+  assert.deepEqual(asked, { limit: 5 })
+  assert.match(messageFor(query, 'querystring', { limit: 'many' }) ?? '', /^limit must be integer/)
+  assert.match(messageFor(query, 'querystring', { limit: '5000' }) ?? '', /^limit must be <= 1000/)
+  assert.match(messageFor(query, 'body', { limit: '5' }) ?? '', /^limit must be integer/)
+})

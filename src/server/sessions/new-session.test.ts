@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { AppError } from '../platform/errors.ts'
+import type { Runtime } from '../runtimes/runtime.ts'
+import { isTimeZone, planSession, titleOf } from './new-session.ts'
+
+const caller = { principal: 'ada', role: 'user', ownerScope: 'ada' } as const
+const builtin = { id: 'builtin' } as Runtime
+const agent = {
+  id: 'agent_1',
+  owner_id: 'ada',
+  version: 3,
+  status: 'active',
+  model: 'agent-model',
+  harness: 'builtin',
+  config: {},
+}
+
+const plan = (body: Parameters<typeof planSession>[1], found: object | undefined = agent) =>
+  planSession(
+    {
+      agents: { find: async id => (id === 'agent_1' ? (found as never) : undefined) },
+      runtimes: new Map([['builtin', builtin]]),
+      defaultModel: () => 'default-model',
+    },
+    body,
+    caller,
+  )
+
+const refused = (code: string, message: RegExp) => (error: unknown) =>
+  error instanceof AppError && error.code === code && message.test(error.message)
+
+test('a title is the first 80 characters of the prompt on one line', () => {
+  assert.equal(titleOf('  Fix\n\n the   build '), 'Fix the build')
+  assert.equal(titleOf('x'.repeat(81)), 'x'.repeat(80))
+  assert.equal(titleOf('😀'.repeat(81)), '😀'.repeat(80), 'no character is cut in half')
+})
+
+test('a session without a prompt has a title too', () => {
+  for (const prompt of [undefined, '', ' \n ']) assert.equal(titleOf(prompt), 'New session')
+})
+
+test('a title is never empty, never longer than 80 characters, and has no line break', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), prompt => {
+      const title = titleOf(prompt)
+      assert.ok(title.length > 0 && [...title].length <= 80 && !/[\r\n]/.test(title))
+    }),
+  )
+})
+
+test('names of the IANA zones are accepted, and nothing else', () => {
+  for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Asia/Kathmandu', 'Pacific/Apia']) {
+    assert.equal(isTimeZone(name), true, name)
+  }
+  for (const name of ['', '+02:00', 'Mars/Olympus', 'Europe/', 'Europe/Berlin ', '../etc/passwd']) {
+    assert.equal(isTimeZone(name), false, name)
+  }
+})
+
+test('an empty body makes a session of nobody’s agent on the built-in runtime with the default model', async () => {
+  const { session, model } = await plan({})
+  assert.equal(model, 'default-model')
+  const { id: _, ...rest } = session
+  assert.deepEqual(rest, {
+    owner_id: 'ada',
+    title: 'New session',
+    agent: '',
+    agent_id: '',
+    agent_version: null,
+    harness: 'builtin',
+    runtime: 'builtin',
+    environment: {},
+    timezone: null,
+  })
+})
+
+test('the model comes from the body, else the environment, else the agent', async () => {
+  const environment = { model: 'environment-model' }
+  assert.equal((await plan({ agent_id: 'agent_1', environment, model: 'body-model' })).model, 'body-model')
+  assert.equal((await plan({ agent_id: 'agent_1', environment })).model, 'environment-model')
+  assert.equal((await plan({ agent_id: 'agent_1' })).model, 'agent-model')
+})
+
+test('a session keeps the version of its agent, and agent may be the alias of a runtime', async () => {
+  assert.equal((await plan({ agent_id: 'agent_1' })).session.agent_version, 3)
+  const { session } = await plan({ agent: 'builtin' })
+  assert.deepEqual([session.agent, session.agent_id, session.runtime], ['builtin', '', 'builtin'])
+})
+
+test('timezone wins over tz', async () => {
+  assert.equal((await plan({ timezone: 'UTC', tz: 'Europe/Berlin' })).session.timezone, 'UTC')
+  assert.equal((await plan({ tz: 'Europe/Berlin' })).session.timezone, 'Europe/Berlin')
+})
+
+test('what cannot be used is refused by the name of its field', async () => {
+  await assert.rejects(plan({ tz: 'Mars/Olympus' }), refused('invalid_request', /^tz "Mars\/Olympus" is not an IANA/))
+  await assert.rejects(plan({ runtime: 'gone' }), refused('invalid_request', /^runtime "gone" is not known/))
+  const blank = { environment: { repository: ' ' } }
+  await assert.rejects(plan(blank), refused('invalid_request', /^environment\.repository/))
+  await assert.rejects(plan({ agent_id: 'agent_2' }), refused('not_found', /^agent agent_2 not found$/))
+  const paused = plan({ agent_id: 'agent_1' }, { ...agent, status: 'paused' })
+  await assert.rejects(paused, refused('conflict', /is paused/))
+})
