@@ -10,6 +10,9 @@ export interface TakenLease extends Hold {
 /** Seconds that a lease lives without renewal, by the database clock. */
 const lease = `interval '15 seconds'`
 
+/** Without an owner no tool is at work. */
+const sandboxAtRest = `case sandbox_status when 'running' then 'stopped' else sandbox_status end`
+
 const takeText = `
   with before as (select id, lease_owner from sessions where id = $1 for update)
   update sessions s
@@ -42,12 +45,12 @@ export function leaseStore(pool: Pool) {
       return rows.map(({ id }) => id)
     },
 
-    /** Gives a lease back, whatever waits; no tool is at work any more then. */
+    /** Gives a lease back, whatever waits. */
     async handOver({ sessionId, fence }: Hold, on: Queryable = pool): Promise<void> {
       const text = `
         update sessions
         set lease_owner = null, lease_until = null,
-            sandbox_status = case sandbox_status when 'running' then 'stopped' else sandbox_status end
+            sandbox_status = ${sandboxAtRest}
         where id = $1 and fence = $2 and lease_owner is not null`
       await on.query(text, [sessionId, fence])
     },
@@ -64,7 +67,7 @@ export function leaseStore(pool: Pool) {
       for (const { owner } of rows) {
         const { rowCount } = await pool.query(
           `update sessions s
-           set lease_until = clock_timestamp(),
+           set lease_until = clock_timestamp(), sandbox_status = ${sandboxAtRest},
                lease_owner = case when exists (
                  select from prompts where session_id = s.id and state = 'running') then lease_owner end
            where lease_owner = $1 and lease_until <= clock_timestamp() + ${lease} - $2 * interval '1 millisecond'
