@@ -99,14 +99,16 @@ function figuresOf({ name, load, per, target }: Scenario, { bare, ours }: Rounds
   const least = Math.min(...own) / Math.min(...theirs)
   const detail = `CPU us per ${per}: median ${rounded(median(own))} / ${rounded(median(theirs))}; ratio of minima ${rounded(least)}`
   const ratio = { name: `${name}: CPU ratio`, value: median(own) / median(theirs), unit: '', detail }
-  return [{ ...ratio, ...(target !== undefined && { target }) }, ...lateness(name, { bare, ours })]
+  return [
+    { ...ratio, ...(target !== undefined && { target }) },
+    ...(load.kind === 'paced' ? lateness(name, { bare, ours }) : []),
+  ]
 }
 
-/** How much later events arrive than through the yardstick; streams only. */
+/** How much later events arrive than through the yardstick. */
 function lateness(name: string, { bare, ours }: Rounds): Figure[] {
   const middle = (of: readonly Round[], field: 'relayP50Ms' | 'relayP99Ms') =>
     median(of.map(({ results }) => results.get(name)?.[field] ?? Number.NaN))
-  if (!name.includes('20 ms')) return []
   return (['relayP50Ms', 'relayP99Ms'] as const).map(field => ({
     name: `${name}: added time per event, ${field === 'relayP50Ms' ? 'p50' : 'p99'}`,
     value: middle(ours, field) - middle(bare, field),

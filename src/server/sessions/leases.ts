@@ -17,11 +17,15 @@ interface Held extends HeldSession {
   readonly abandon: AbortController
 }
 
-/** Short enough that a stop request whose hint was lost still acts within 2 s. */
-const renewMs = 2_000
-/** An owner that cannot renew stops its work before the lease of 15 s ends elsewhere. */
-const selfStopMs = 10_000
-const watchMs = 1_000
+interface LeasePace {
+  /** Short enough that a stop request whose hint was lost still acts within 2 s. */
+  readonly renewMs: number
+  /** An owner that cannot renew stops its work before the lease of 15 s ends elsewhere. */
+  readonly selfStopMs: number
+  readonly watchMs: number
+}
+
+const usualPace: LeasePace = { renewMs: 2_000, selfStopMs: 10_000, watchMs: 1_000 }
 
 /** The sessions that this process holds: takes leases, renews them, and says when one is lost. */
 export class Leases {
@@ -32,6 +36,7 @@ export class Leases {
   readonly #log: Log
   readonly #stopRenewing: () => Promise<void>
   readonly #watch: NodeJS.Timeout
+  readonly #pace: LeasePace
   #renewedAt = performance.now()
 
   constructor(deps: {
@@ -40,15 +45,17 @@ export class Leases {
     notifications: Notifications
     owner: string
     log: Log
+    pace?: LeasePace
   }) {
+    this.#pace = deps.pace ?? usualPace
     this.#store = deps.store
     this.#prompts = deps.prompts
     this.#owner = deps.owner
     this.#log = deps.log
     deps.notifications.on('session_control', sessionId => void this.#obey(sessionId))
-    this.#stopRenewing = every(renewMs, () => this.#renew())
+    this.#stopRenewing = every(this.#pace.renewMs, () => this.#renew())
     // Besides the renewal, which a database that does not answer at all can hold up for longer than a lease lives.
-    this.#watch = setInterval(() => this.#loseStale(), watchMs)
+    this.#watch = setInterval(() => this.#loseStale(), this.#pace.watchMs)
     this.#watch.unref()
   }
 
@@ -90,7 +97,7 @@ export class Leases {
   }
 
   #loseStale(): void {
-    if (performance.now() - this.#renewedAt <= selfStopMs) return
+    if (performance.now() - this.#renewedAt <= this.#pace.selfStopMs) return
     for (const held of this.#held.values()) this.#lose(held)
   }
 

@@ -21,7 +21,7 @@ export interface Usage {
   stop(): Promise<void>
 }
 
-/** Stays well below the 65,535 values that one statement can carry. */
+/** Bounds what one statement carries to some hundred KB. */
 const batchSize = 500
 
 /** Writes usage rows in batches, outside the path of the calls. A failed batch stays and is tried again. */

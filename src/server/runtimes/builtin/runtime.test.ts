@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
+import type { Call, Sink } from '../../gateway/call.ts'
+import { fullUsage, messageFrames, type SpokenBlock } from '../../gateway/message-frames.ts'
+import { createLog } from '../../platform/log.ts'
+import type { Sandbox } from '../../sandboxes/sandbox.ts'
+import type { RunContext } from '../runtime.ts'
+import { Conversation, type Message } from './conversation.ts'
+import { builtinRuntime } from './runtime.ts'
+
+/** What the model says in one turn: some text, and calls of tools that may or may not be repeated. */
+interface Turn {
+  readonly text: string
+  readonly tools: readonly ('bash' | 'read')[]
+}
+
+const prompt = {
+  id: 'msg_1',
+  parts: [{ type: 'text' as const, text: 'Go' }],
+  model: 'demo',
+  system: null,
+  principal: 'ada',
+}
+const session = {
+  id: 'ses_1',
+  owner_id: 'ada',
+  agent_id: '',
+  system: '',
+  tools: {},
+  config: {},
+  environment: {},
+  timezone: null,
+}
+const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
+
+/** A model that follows its script by what the conversation already holds, and says "done" at its end. */
+function scriptedGateway(turns: readonly Turn[], fails: (call: number) => boolean = () => false) {
+  let calls = 0
+  const bodies: { messages: Message[] }[] = []
+  return {
+    bodies,
+    async call({ body }: Call, sink: Sink) {
+      const request = JSON.parse(body.toString()) as { messages: Message[] }
+      bodies.push(request)
+      const at = request.messages.filter(({ role }) => role === 'assistant').length
+      const frames = [...messageFrames(messageOf(turns[at], at))]
+      sink.head(200, {})
+      for (const frame of fails(calls++) ? frames.slice(0, 3) : frames) sink.data(Buffer.from(frame))
+      sink.end()
+      return {
+        outcome: 'completed',
+        status: 200,
+        stopReason: undefined,
+        usage: {} as never,
+        firstContentMs: 1,
+      } as const
+    },
+  }
+}
+
+function messageOf(turn: Turn | undefined, at: number) {
+  const content: SpokenBlock[] = [{ type: 'text', text: turn?.text ?? 'done' }]
+  for (const [number, name] of (turn?.tools ?? []).entries()) {
+    const input = name === 'bash' ? { command: `run ${at}-${number}` } : { file_path: 'a.txt' }
+    content.push({ type: 'tool_use', id: `toolu_${at}_${number}`, name, input })
+  }
+  const stop_reason = turn && turn.tools.length > 0 ? 'tool_use' : 'end_turn'
+  const usage = fullUsage(10, 5)
+  return {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'demo',
+    content,
+    stop_reason,
+    stop_sequence: null,
+    usage,
+  } as const
+}
+
+/** A runtime on that model, and the commands that really ran. */
+function createRig(gateway: ReturnType<typeof scriptedGateway>, ran: string[]) {
+  const sandbox = {
+    files: { read: async () => Buffer.from('hello\n') },
+    async exec({ command }: { command: string }) {
+      ran.push(command)
+      return { outcome: 'exited', exitCode: 0, output: 'ok', outputBytes: 2, truncated: false }
+    },
+  } as unknown as Sandbox
+  const sandboxes = { open: async () => sandbox, remove: async () => undefined }
+  return builtinRuntime({ gateway, sandboxes, markSandboxRunning: async () => undefined, log: createLog('silent') })
+}
+
+type Rig = ReturnType<typeof createRig>
+
+const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}): RunContext => ({
+  signal: new AbortController().signal,
+  isDraining: () => false,
+  async *history() {
+    yield* log as SessionEvent[]
+  },
+  prompts: async () => [prompt],
+  preview: () => undefined,
+  ...changes,
+})
+
+/** Runs on `log` until `batches` were stored, as a process does that is killed then; the log that it leaves. */
+async function runOn(
+  rig: Rig,
+  log: readonly NewEvent[],
+  batches = Number.POSITIVE_INFINITY,
+  changes?: Partial<RunContext>,
+) {
+  const stored = [...log]
+  let left = batches
+  for await (const batch of rig.run(session, prompt, contextOver(log, changes))) {
+    if (left-- <= 0) break
+    stored.push(...batch)
+  }
+  return stored
+}
+
+const isOver = (log: readonly NewEvent[]) => log.at(-1)?.type === 'session.status_idle'
+
+/** The conversation without the words of results: after a crash one may say that its outcome is unknown. */
+function told(log: readonly NewEvent[]): string[] {
+  return log.flatMap(event => {
+    if (event.type.startsWith('span.') || event.type === 'session.usage') return []
+    if (event.type === 'agent.tool_result') return [`result ${event['tool_use_id']}`]
+    return [`${event.type} ${JSON.stringify(event['content'] ?? event['input'] ?? null)}`]
+  })
+}
+
+/** Results of tools that ran side by side come in any order. */
+const inAnyOrder = (lines: readonly string[]) => lines.toSorted()
+
+const turns = fc.array(
+  fc.record({
+    text: fc.constantFrom('I look.', 'Next.', 'And now this.'),
+    tools: fc.array(fc.constantFrom('bash' as const, 'read' as const), { minLength: 1, maxLength: 3 }),
+  }),
+  { maxLength: 4 },
+)
+
+test('a run that is cut off anywhere, any number of times, tells the same as one that is not', async () => {
+  await fc.assert(
+    fc.asyncProperty(turns, fc.array(fc.nat({ max: 6 }), { maxLength: 4 }), async (script, cuts) => {
+      const wholeRan: string[] = []
+      const whole = await runOn(createRig(scriptedGateway(script), wholeRan), [asked])
+      assert.ok(isOver(whole))
+      const ran: string[] = []
+      let log: NewEvent[] = [asked]
+      for (const batches of [...cuts, Number.POSITIVE_INFINITY]) {
+        if (!isOver(log)) log = await runOn(createRig(scriptedGateway(script), ran), log, batches)
+      }
+      assert.ok(isOver(log))
+      assert.deepEqual(inAnyOrder(told(log)), inAnyOrder(told(whole)))
+      assert.equal(new Set(ran).size, ran.length, 'no command ran twice')
+      mustBeSettled(log)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function mustBeSettled(log: readonly NewEvent[]): void {
+  const ofType = (type: string) => log.filter(event => event.type === type)
+  const used = ofType('agent.tool_use').map(event => event['tool_use_id'])
+  const answered = ofType('agent.tool_result').map(event => event['tool_use_id'])
+  assert.deepEqual(answered.toSorted(), used.toSorted(), 'every tool call has one result')
+  const begun = ofType('span.model_request_start').map(({ id }) => id)
+  const ended = ofType('span.model_request_end').map(event => event['model_request_start_id'])
+  assert.deepEqual(ended.toSorted(), begun.toSorted(), 'every model request has one end')
+}
+
+test('what the model is sent is always a conversation that its API takes', async () => {
+  await fc.assert(
+    fc.asyncProperty(turns, fc.array(fc.nat({ max: 6 }), { maxLength: 3 }), async (script, cuts) => {
+      const gateway = scriptedGateway(script)
+      let log: NewEvent[] = [asked]
+      for (const batches of [...cuts, Number.POSITIVE_INFINITY]) {
+        if (!isOver(log)) log = await runOn(createRig(gateway, []), log, batches)
+      }
+      for (const { messages } of gateway.bodies) mustBeAccepted(messages)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+/** Roles alternate, the user begins and ends, and the message after tool calls holds all their results. */
+function mustBeAccepted(messages: readonly Message[]): void {
+  for (const [at, { role, content }] of messages.entries()) {
+    assert.equal(role, at % 2 === 0 ? 'user' : 'assistant')
+    const uses = content.filter(({ type }) => type === 'tool_use').map(({ id }) => id)
+    const next = messages[at + 1]?.content ?? []
+    const results = next.filter(({ type }) => type === 'tool_result').map(({ tool_use_id }) => tool_use_id)
+    assert.deepEqual(results.toSorted(), uses.toSorted())
+  }
+  assert.equal(messages.at(-1)?.role, 'user')
+}
+
+test('a conversation that is rebuilt in two parts is the one that is rebuilt at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(turns, fc.nat(), async (script, place) => {
+      const log = await runOn(createRig(scriptedGateway(script), []), [asked])
+      const once = new Conversation()
+      for (const event of log) once.add(event)
+      const cut = place % (log.length + 1)
+      const parts = new Conversation()
+      for (const event of log.slice(0, cut)) parts.add(event)
+      // As after a crash: the log is read back from the table, as JSON.
+      for (const event of JSON.parse(JSON.stringify(log.slice(cut))) as NewEvent[]) parts.add(event)
+      assert.deepEqual(parts.messages, once.messages)
+      assert.deepEqual(parts.usageWith(undefined), once.usageWith(undefined))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+const oneTool: readonly Turn[] = [{ text: 'I run it.', tools: ['bash'] }]
+
+test('an answer that breaks off is asked for again, and only the whole one is kept', async () => {
+  const log = await runOn(
+    createRig(
+      scriptedGateway([], call => call === 0),
+      [],
+    ),
+    [asked],
+  )
+  assert.deepEqual(
+    log.slice(1).map(({ type }) => type),
+    [
+      'span.model_request_start',
+      'span.model_request_end',
+      'session.error',
+      'span.model_request_start',
+      'agent.message',
+      'span.model_request_end',
+      'session.usage',
+      'session.status_idle',
+    ],
+  )
+})
+
+test('an answer that breaks off three times ends the run with an error', async () => {
+  const gateway = scriptedGateway([], () => true)
+  const log = await runOn(createRig(gateway, []), [asked])
+  assert.equal(gateway.bodies.length, 3)
+  const { error } = log.at(-1) as unknown as { error: { retry_status: { type: string } } }
+  assert.equal(error.retry_status.type, 'terminal')
+})
+
+test('the last answer and the end of the run are stored together', async () => {
+  let last: readonly NewEvent[] = []
+  const rig = createRig(scriptedGateway(oneTool), [])
+  for await (const batch of rig.run(session, prompt, contextOver([asked]))) last = batch
+  assert.deepEqual(
+    last.map(({ type }) => type),
+    ['agent.message', 'span.model_request_end', 'session.usage', 'session.status_idle'],
+  )
+})
+
+test('a run that is told to stop at once still closes what was cut off, and runs nothing', async () => {
+  const cut = await runOn(createRig(scriptedGateway(oneTool), []), [asked], 2)
+  assert.equal(cut.at(-2)?.type, 'agent.tool_use')
+  const ran: string[] = []
+  const gateway = scriptedGateway(oneTool)
+  const closed = await runOn(createRig(gateway, ran), cut, undefined, { signal: AbortSignal.abort() })
+  mustBeSettled(closed)
+  assert.deepEqual([ran, gateway.bodies], [[], []])
+})
+
+test('a run hands over between two steps: no tool call is left without a result', async () => {
+  let calls = 0
+  const gateway = scriptedGateway([...oneTool, ...oneTool])
+  const isDraining = () => calls++ > 0
+  const log = await runOn(createRig(gateway, []), [asked], undefined, { isDraining })
+  assert.equal(gateway.bodies.length, 1)
+  assert.equal(isOver(log), false)
+  mustBeSettled(log)
+})

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from 'pg'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { storedSession } from '../../../test/support/session-rows.ts'
+import { eventStore, withId } from './event-store.ts'
+import { sessionStore } from './session-store.ts'
+
+const database = await freshDatabase()
+const store = eventStore(database.pool)
+
+const message = (text: string) => withId({ type: 'agent.message', content: [{ type: 'text', text }] })
+const seqs = (events: readonly { seq: number }[] | undefined) => events?.map(({ seq }) => seq)
+
+test('events are numbered 1, 2, 3 over all appends, and read back as they were returned', async () => {
+  const sessionId = await storedSession(database.pool)
+  const first = await store.append(sessionId, [message('a'), message('b')])
+  const second = await store.append(sessionId, [message('c')])
+  assert.deepEqual([seqs(first), seqs(second)], [[1, 2], [3]])
+  const page = await store.page(sessionId, 0, 10)
+  assert.equal(JSON.stringify(page), JSON.stringify([...(first ?? []), ...(second ?? [])]))
+  assert.equal(await store.lastSeq(sessionId), 3)
+})
+
+test('events of many writers at once leave no gap and take no number twice', async () => {
+  const sessionId = await storedSession(database.pool)
+  const appends = Array.from({ length: 50 }, (_, at) =>
+    store.append(
+      sessionId,
+      Array.from({ length: (at % 3) + 1 }, () => message(String(at))),
+    ),
+  )
+  const stored = (await Promise.all(appends)).flatMap(events => seqs(events) ?? [])
+  assert.deepEqual(
+    stored.toSorted((a, b) => a - b),
+    Array.from({ length: stored.length }, (_, at) => at + 1),
+  )
+})
+
+test('an owner whose fence is stale writes nothing', async () => {
+  const sessionId = await storedSession(database.pool)
+  await database.pool.query('update sessions set fence = 5 where id = $1', [sessionId])
+  assert.equal(await store.appendHeld({ sessionId, fence: 4 }, [message('late')]), undefined)
+  assert.deepEqual(seqs(await store.appendHeld({ sessionId, fence: 5 }, [message('in time')])), [1])
+  assert.equal(await store.lastSeq(sessionId), 1)
+})
+
+test('nothing is appended to a deleted session, not even by its owner', async () => {
+  const sessionId = await storedSession(database.pool)
+  const client = await database.pool.connect()
+  await sessionStore(database.pool).markDeleted(client, sessionId)
+  client.release()
+  assert.equal(await store.append(sessionId, [message('a')]), undefined)
+  assert.equal(await store.appendHeld({ sessionId, fence: 1 }, [message('a')]), undefined)
+})
+
+test('an append that is rolled back leaves its numbers to the next', async () => {
+  const sessionId = await storedSession(database.pool)
+  const client = await database.pool.connect()
+  await client.query('begin')
+  await store.append(sessionId, [message('undone')], client)
+  await client.query('rollback')
+  client.release()
+  assert.deepEqual(seqs(await store.append(sessionId, [message('a')])), [1])
+})
+
+test('pages follow each other to the end, and a page after the end is empty', async () => {
+  const sessionId = await storedSession(database.pool)
+  await store.append(
+    sessionId,
+    Array.from({ length: 5 }, (_, at) => message(String(at))),
+  )
+  assert.deepEqual(seqs(await store.page(sessionId, 0, 2)), [1, 2])
+  assert.deepEqual(seqs(await store.page(sessionId, 2, 2)), [3, 4])
+  assert.deepEqual(seqs(await store.page(sessionId, 4, 2)), [5])
+  assert.deepEqual(await store.page(sessionId, 5, 2), [])
+})
+
+test('a list runs in both directions and keeps to the types it was asked for', async () => {
+  const sessionId = await storedSession(database.pool)
+  const usage = withId({ type: 'session.usage' })
+  await store.append(sessionId, [message('a'), usage, message('b')])
+  const list = (order: 'asc' | 'desc', after: number, types?: string[]) =>
+    store.list({ sessionId, after, limit: 10, order, types })
+  assert.deepEqual(seqs(await list('asc', 0)), [1, 2, 3])
+  assert.deepEqual(seqs(await list('desc', Number.MAX_SAFE_INTEGER)), [3, 2, 1])
+  assert.deepEqual(seqs(await list('desc', 3)), [2, 1])
+  assert.deepEqual(seqs(await list('asc', 0, ['agent.message'])), [1, 3])
+})
+
+test('text of every kind comes back as it was: NUL, lone surrogates, quotes, emoji', async () => {
+  const sessionId = await storedSession(database.pool)
+  const texts = ['\u0000', '\ud800', '"\\', '😀', '\u2028', "'; drop table sessions; --"]
+  await store.append(sessionId, texts.map(message))
+  const read = await store.page(sessionId, 0, 10)
+  assert.deepEqual(
+    read.map(({ content }) => content),
+    texts.map(text => [{ type: 'text', text }]),
+  )
+})
+
+test('an append is told once to whoever listens, with the highest number', async () => {
+  const sessionId = await storedSession(database.pool)
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  const heard: (string | undefined)[] = []
+  client.on('notification', ({ payload }) => heard.push(payload))
+  await client.query('listen session_events')
+  await store.append(sessionId, [message('a'), message('b'), message('c')])
+  // A notification that was sent before arrives before the answer to this.
+  await client.query('select 1')
+  await client.end()
+  assert.deepEqual(heard, [`${sessionId} 3`])
+})

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from 'pg'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { storedPrompt, storedSession } from '../../../test/support/session-rows.ts'
+import { ownerLock } from '../db/notifications.ts'
+import { leaseStore } from './lease-store.ts'
+import { promptStore } from './prompt-store.ts'
+import { sessionStore } from './session-store.ts'
+
+const database = await freshDatabase()
+const leases = leaseStore(database.pool)
+
+const session = () => storedSession(database.pool)
+const expire = (id: string) =>
+  database.pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [id])
+const rowOf = async (id: string) => {
+  const text = 'select lease_owner, sandbox_status, fence from sessions where id = $1'
+  const { rows } = await database.pool.query<{ lease_owner: string | null; sandbox_status: string; fence: number }>(
+    text,
+    [id],
+  )
+  return rows[0]
+}
+
+/** A session whose prompt runs under an owner. */
+async function running(owner: string): Promise<string> {
+  const id = await session()
+  const promptId = await storedPrompt(database.pool, id, { position: 1 })
+  await leases.take(id, owner)
+  await promptStore(database.pool).start(database.pool, promptId, 'run_1')
+  return id
+}
+
+test('of many owners that want a session at once, one gets it', async () => {
+  const id = await session()
+  const taken = await Promise.all(Array.from({ length: 20 }, (_, at) => leases.take(id, `owner-${at}`)))
+  assert.equal(taken.filter(Boolean).length, 1)
+})
+
+test('every new owner has a higher fence, and knows whether the one before was cut off', async () => {
+  const id = await session()
+  const first = await leases.take(id, 'one')
+  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false })
+  await expire(id)
+  const second = await leases.take(id, 'two')
+  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true })
+  if (second) await leases.handOver(second)
+  assert.deepEqual(await leases.take(id, 'three'), { sessionId: id, fence: 3, wasAbandoned: false })
+})
+
+test('a lease cannot be renewed or given back by an owner before', async () => {
+  const id = await session()
+  const first = await leases.take(id, 'one')
+  await expire(id)
+  const second = await leases.take(id, 'two')
+  assert.ok(first && second)
+  assert.deepEqual(await leases.renew([first]), [])
+  await leases.handOver(first)
+  assert.equal((await rowOf(id))?.lease_owner, 'two')
+  assert.deepEqual(await leases.renew([first, second]), [id])
+})
+
+test('a deleted session can neither be taken nor kept', async () => {
+  const id = await session()
+  const held = await leases.take(id, 'one')
+  const client = await database.pool.connect()
+  await sessionStore(database.pool).markDeleted(client, id)
+  client.release()
+  assert.deepEqual(held && (await leases.renew([held])), [])
+  assert.equal(await leases.take(id, 'two'), undefined)
+})
+
+test('sessions of a process that is gone are free at once, those of a connected one are not', async () => {
+  const dead = await running('dead')
+  const alive = await running('alive')
+  const connection = new Client({ connectionString: database.url })
+  await connection.connect()
+  await connection.query(`select pg_advisory_lock(${ownerLock})`, ['alive'])
+  assert.equal(await leases.expireDeadOwners({ silentForMs: 0 }), 1)
+  assert.equal((await leases.take(dead, 'next'))?.wasAbandoned, true)
+  assert.equal(await leases.take(alive, 'next'), undefined)
+  await connection.end()
+})
+
+test('a process that lost its connection but goes on renewing keeps its sessions', async () => {
+  const id = await running('cut-off')
+  await leases.expireDeadOwners({ silentForMs: 5_000 })
+  assert.equal(await leases.take(id, 'next'), undefined)
+})
+
+test('what a dead process left without work counts as handed over', async () => {
+  const id = await session()
+  await leases.take(id, 'gone')
+  await sessionStore(database.pool).markSandboxRunning(id)
+  await leases.expireDeadOwners({ silentForMs: 0 })
+  const row = await rowOf(id)
+  assert.deepEqual([row?.lease_owner, row?.sandbox_status], [null, 'stopped'])
+})
+
+test('a sandbox is shown as running only while the session has an owner', async () => {
+  const id = await session()
+  const { markSandboxRunning } = sessionStore(database.pool)
+  await markSandboxRunning(id)
+  assert.equal((await rowOf(id))?.sandbox_status, 'none')
+  const held = await leases.take(id, 'one')
+  await markSandboxRunning(id)
+  assert.equal((await rowOf(id))?.sandbox_status, 'running')
+  if (held) await leases.handOver(held)
+  assert.equal((await rowOf(id))?.sandbox_status, 'stopped')
+})
+
+test('sessions without an owner are found, those that were cut off first', async () => {
+  const fresh = await freshDatabase()
+  const { take, unowned } = leaseStore(fresh.pool)
+  const ids = [
+    await storedSession(fresh.pool),
+    await storedSession(fresh.pool),
+    await storedSession(fresh.pool),
+  ] as const
+  const prompts = []
+  for (const id of ids) prompts.push(await storedPrompt(fresh.pool, id, { position: 1 }))
+  const idle = await storedSession(fresh.pool)
+  await take(ids[2], 'gone')
+  await promptStore(fresh.pool).start(fresh.pool, prompts[2] ?? '', 'run_1')
+  await fresh.pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [
+    ids[2],
+  ])
+  assert.deepEqual(await unowned(10), [ids[2], ids[0], ids[1]])
+  assert.deepEqual(await unowned(1), [ids[2]])
+  await take(ids[0], 'somebody')
+  assert.deepEqual(await unowned(10), [ids[2], ids[1]])
+  assert.equal((await unowned(10)).includes(idle), false)
+})
