@@ -24,7 +24,7 @@ const takeText = `
 const renewText = `
   update sessions s set lease_until = clock_timestamp() + ${lease}
   from unnest($1::text[], $2::bigint[]) as held (id, fence)
-  where s.id = held.id and s.fence = held.fence and deleted_at is null
+  where s.id = held.id and s.fence = held.fence and s.lease_owner is not null and deleted_at is null
   returning s.id`
 
 /** The lease columns of `sessions`: who runs a session, and until when. */
@@ -38,7 +38,7 @@ export function leaseStore(pool: Pool) {
       return rows[0]
     },
 
-    /** Renews all given leases. The ids of those still ours. */
+    /** Renews all given leases; one that was just given back stays free. The ids of those still ours. */
     async renew(holds: readonly Hold[]): Promise<string[]> {
       const values = [holds.map(({ sessionId }) => sessionId), holds.map(({ fence }) => fence)]
       const { rows } = await pool.query<{ id: string }>({ name: 'renew_leases', text: renewText, values })

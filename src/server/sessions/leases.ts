@@ -9,8 +9,8 @@ import type { PromptStore } from './prompt-store.ts'
 export interface HeldSession extends TakenLease {
   /** Aborts when the session may no longer be written: lease lost, session deleted, or renewal failed for too long. */
   readonly lost: AbortSignal
-  /** Called when somebody asked to stop the running prompt. */
-  onStop: () => void
+  /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */
+  onStop: (runId: string) => void
 }
 
 interface Held extends HeldSession {
@@ -89,7 +89,8 @@ export class Leases {
       const ours = new Set(await this.#store.renew(before))
       this.#renewedAt = startedAt
       for (const held of before) if (!ours.has(held.sessionId)) this.#lose(held)
-      for (const id of await this.#prompts.stopRequests(before)) this.#held.get(id)?.onStop()
+      for (const { session_id, run_id } of await this.#prompts.stopRequests(before))
+        this.#held.get(session_id)?.onStop(run_id)
     } catch (error) {
       const cause = asUnavailable(error)
       this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
@@ -106,8 +107,8 @@ export class Leases {
     const held = this.#held.get(sessionId)
     if (!held) return
     try {
-      if ((await this.#store.renew([held])).length === 0) this.#lose(held)
-      else if ((await this.#prompts.stopRequests([held])).length > 0) held.onStop()
+      if ((await this.#store.renew([held])).length === 0) return this.#lose(held)
+      for (const { run_id } of await this.#prompts.stopRequests([held])) held.onStop(run_id)
     } catch (cause) {
       this.#log.debug({ err: cause }, 'could not follow a control hint; the next renewal will')
     }

@@ -68,7 +68,7 @@ test('a stop is requested once, and only of what runs', async () => {
   assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [])
   assert.equal(await prompts.requestStop(pool, sessionId), true)
   assert.equal(await prompts.requestStop(pool, sessionId), false)
-  assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [sessionId])
+  assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [{ session_id: sessionId, run_id: 'run_1' }])
 })
 
 test('only a waiting prompt can be withdrawn', async () => {

@@ -32,6 +32,11 @@ export interface NewPrompt {
   readonly principal: string
 }
 
+interface StopRequest {
+  readonly session_id: string
+  readonly run_id: string
+}
+
 /** How busy a session is, read under its row lock. */
 export interface QueueFacts {
   readonly waiting: number
@@ -142,13 +147,13 @@ export function promptStore(pool: Pool) {
       return (rowCount ?? 0) > 0
     },
 
-    /** Those of the held sessions whose running prompt must stop. */
-    async stopRequests(holds: readonly Hold[]): Promise<string[]> {
+    /** The runs of the held sessions that must stop. */
+    async stopRequests(holds: readonly Hold[]): Promise<StopRequest[]> {
       const text = `
-        select distinct session_id as id from prompts
+        select distinct session_id, run_id from prompts
         where session_id = any ($1) and state = 'running' and stop_requested`
-      const { rows } = await pool.query<{ id: string }>(text, [holds.map(({ sessionId }) => sessionId)])
-      return rows.map(({ id }) => id)
+      const { rows } = await pool.query<StopRequest>(text, [holds.map(({ sessionId }) => sessionId)])
+      return rows
     },
 
     /** Withdraws a waiting prompt; the state it was found in, or undefined when there is none. */

@@ -47,7 +47,9 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   const { held, prompt } = task
   const runId = prompt.run_id ?? newId('run')
   const stop = new AbortController()
-  held.onStop = () => stop.abort()
+  held.onStop = asked => {
+    if (asked === runId) stop.abort()
+  }
   if (prompt.stop_requested) stop.abort()
   const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal])
 

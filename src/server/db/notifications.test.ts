@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { createLog } from '../platform/log.ts'
+import { createNotifications, ownerLock } from './notifications.ts'
+
+const { pool, url } = await freshDatabase()
+
+const notify = (channel: string, payload: string) => pool.query('select pg_notify($1, $2)', [channel, payload])
+
+/** Connections of this database that listen. */
+async function listening(): Promise<number[]> {
+  const { rows } = await pool.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name = 'switchyard-listen'`,
+  )
+  return rows.map(({ pid }) => pid)
+}
+
+/** True when nobody holds the lock of the owner. */
+async function isGone(owner: string): Promise<boolean> {
+  const client = await pool.connect()
+  const { rows } = await client.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${ownerLock}) as free`, [
+    owner,
+  ])
+  client.release()
+  return rows[0]?.free ?? false
+}
+
+async function started(t: TestContext, owner: string) {
+  const notifications = createNotifications({ connectionString: url }, createLog('silent'))
+  const heard: string[] = []
+  let reconnects = 0
+  notifications.on('news', payload => heard.push(payload))
+  notifications.onReconnect(() => reconnects++)
+  await notifications.start(owner)
+  t.after(() => notifications.stop())
+  return { notifications, heard, reconnects: () => reconnects }
+}
+
+test('what is sent on a channel is heard by every listener, and nothing else', async t => {
+  const { notifications, heard } = await started(t, 'a')
+  const other = await started(t, 'b')
+  await notify('old_news', 'not for us')
+  notifications.send('news', 'one')
+  await eventually(() => heard.length === 1 && other.heard.length === 1)
+  assert.deepEqual([heard, other.heard], [['one'], ['one']])
+})
+
+test('a process shows itself alive for as long as it runs', async t => {
+  const { notifications } = await started(t, 'alive')
+  assert.equal(await isGone('alive'), false)
+  await notifications.stop()
+  await eventually(() => isGone('alive'))
+})
+
+test('a connection that was cut is replaced by one, which hears and shows the process alive', async t => {
+  const { heard, reconnects } = await started(t, 'cut')
+  for (let round = 1; round <= 2; round++) {
+    for (const pid of await listening()) await pool.query('select pg_terminate_backend($1)', [pid])
+    await eventually(() => reconnects() === round)
+    await notify('news', `round ${round}`)
+    await eventually(() => heard.includes(`round ${round}`))
+    await eventually(async () => !(await isGone('cut')))
+    assert.equal((await listening()).length, 1)
+  }
+})
+
+test('news is heard at once also while the database still keeps the connection before', async t => {
+  const { heard, reconnects } = await started(t, 'kept')
+  const keeper = await pool.connect()
+  // Stands for a cut connection that the database has yet to miss: it still holds the lock of the process.
+  for (const pid of await listening()) await keeper.query('select pg_terminate_backend($1)', [pid])
+  await eventually(async () => {
+    const { rows } = await keeper.query<{ taken: boolean }>(`select pg_try_advisory_lock(${ownerLock}) as taken`, [
+      'kept',
+    ])
+    return rows[0]?.taken
+  })
+  await eventually(() => reconnects() === 1)
+  await notify('news', 'heard')
+  await eventually(() => heard.includes('heard'), { withinMs: 1_000 })
+  await keeper.query(`select pg_advisory_unlock(${ownerLock})`, ['kept'])
+  keeper.release()
+  await eventually(async () => !(await isGone('kept')))
+})
+
+test('stopping ends the connection, also right after a cut', async t => {
+  const { notifications } = await started(t, 'stopped')
+  for (const pid of await listening()) await pool.query('select pg_terminate_backend($1)', [pid])
+  await notifications.stop()
+  await eventually(async () => (await listening()).length === 0)
+})
