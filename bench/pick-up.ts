@@ -5,7 +5,7 @@ import type { BenchCase, Figure } from './bench-case.ts'
 import { createAgent, createSession, sendPrompt } from './demo-session.ts'
 import { type EventFeed, followSession } from './event-feed.ts'
 import { type Server, startServer } from './server.ts'
-import { percentile, rounded } from './statistics.ts'
+import { percentile } from './statistics.ts'
 
 const sessions = 20
 const promptsPerSession = 10
@@ -68,20 +68,24 @@ async function onePrompt(server: Server, sessionId: string, feed: EventFeed): Pr
 }
 
 function figuresOf(samples: readonly Sample[]): Figure[] {
-  const figure = (name: string, field: keyof Sample, targets: readonly [number?, number?]): Figure[] => {
-    const values = samples.map(sample => sample[field])
-    const most = `most ${rounded(Math.max(...values))}`
-    return ([0.5, 0.99] as const).map((p, at) => ({
+  const values = (field: keyof Sample) => samples.map(sample => sample[field])
+  const figure = (name: string, field: keyof Sample, targets: readonly [number?, number?]): Figure[] =>
+    ([0.5, 0.99] as const).map((p, at) => ({
       name: `${name}, p${p * 100}`,
-      value: percentile(values, p),
+      value: percentile(values(field), p),
       unit: 'ms',
       ...(targets[at] !== undefined && { target: targets[at] }),
-      ...(p === 0.99 && { detail: most }),
     }))
-  }
   return [
     ...figure('204 to the first event', 'firstMs', [20, 100]),
     ...figure('204 to session.status_running', 'runningMs', [20, 100]),
+    // A wake-up that gets lost shows here alone: a sweep or the end of a lease makes up for it, seconds later.
+    {
+      name: '204 to session.status_running, longest',
+      value: Math.max(...values('runningMs')),
+      unit: 'ms',
+      target: 1_000,
+    },
     ...figure('204 to the end of the run', 'endMs', []),
     ...figure('request to 204', 'acceptMs', []),
   ]

@@ -20,7 +20,7 @@ for (const stream of [stdout, stderr]) {
 }
 
 const isTerminal = stdout.isTTY === true
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const code = await runCommandLine(process.argv.slice(2), {
   env,
   nodeVersion: process.versions.node,
   stdout,
@@ -32,3 +32,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   fetch,
   nowMs: Date.now,
 })
+process.exitCode = code
+// The command is done: a connection that cannot be closed must not keep the process. Output has this long to get out.
+setTimeout(() => process.exit(code), 1_000).unref()

@@ -31,6 +31,7 @@ export interface RunningServer {
 }
 
 const finishMs = 20_000
+const longestStopMs = 27_000
 
 /** Brings the database up to date and the service up. Rejects with AppError whose message names cause and next step. */
 export async function startServer({ config, log }: Options): Promise<RunningServer> {
@@ -130,6 +131,9 @@ async function stopAll(
 ): Promise<void> {
   composed.leave()
   await pause(serveOnMs)
-  await composed.stop(finishMs)
+  // A database that does not answer at all must not hold the end up; leases and requests are then left to expire.
+  const enough = new AbortController()
+  await Promise.race([composed.stop(finishMs), pause(longestStopMs, enough.signal)])
+  enough.abort()
   await embedded?.stop()
 }

@@ -13,6 +13,8 @@ export interface Cluster {
   database(): Promise<string>
   /** Takes the server away: in order, or by SIGKILL to its first process. Resolves when it is gone. */
   stop(how?: 'clean' | 'kill'): Promise<void>
+  /** Pauses all its processes: connections stay open and nothing answers. Calling the result wakes them. */
+  freeze(): () => void
   /** Brings it back with all its data, under the same addresses. */
   start(): Promise<void>
 }
@@ -30,7 +32,7 @@ export async function startCluster(dataDir: string): Promise<Cluster> {
     },
     async stop(how = 'clean') {
       if (child.exitCode !== null || child.signalCode !== null) return
-      const server = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+      const server = serverPid(dataDir)
       const gone = once(child, 'exit')
       if (how === 'kill') {
         // The keeper first, since it would start the server again.
@@ -39,12 +41,26 @@ export async function startCluster(dataDir: string): Promise<Cluster> {
       } else child.kill('SIGTERM')
       await gone
     },
+    freeze() {
+      const server = serverPid(dataDir)
+      const all = [server, ...childrenOf(server)]
+      for (const pid of all) process.kill(pid, 'SIGSTOP')
+      return () => {
+        for (const pid of all) process.kill(pid, 'SIGCONT')
+      }
+    },
     async start() {
       child = spawnServer(dataDir)
       url = await urlOf(child)
     },
   }
 }
+
+const serverPid = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
 function spawnServer(dataDir: string): ChildProcess {
   const child = spawn(process.execPath, [program, dataDir], { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })

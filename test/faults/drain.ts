@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/eventually.ts'
 import { ask, tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
+import { startCluster } from './cluster.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
@@ -121,11 +123,43 @@ async function stopTwice(site: Site): Promise<number> {
   return ms
 }
 
+/** F07, with a database that does not answer at all: the process must end in time without it. */
+async function drainWithoutDatabase(bench: Bench) {
+  const cluster = await startCluster(join(bench.folder, 'cluster'))
+  bench.defer(() => cluster.stop())
+  const upstream = await startUpstream(bench)
+  const site = await createSite(bench, { upstream, database: await cluster.database() })
+  const journal = createJournal(bench)
+  const service = await site.start()
+  const sessionIds = await startLongRuns(site, journal)
+  const look = lookAt(bench, site.databaseUrl)
+  await eventually(async () => (await look.runs()).length === sessions, { what: 'all runs' })
+  const thaw = cluster.freeze()
+  const frozenAt = performance.now()
+  const code = await service.stop()
+  const exitMs = Math.round(performance.now() - frozenAt)
+  thaw()
+  await site.start()
+  const readers = sessionIds.map(id => follow(bench, () => site, id))
+  await untilQuiet(look, readers)
+  const logs = site.logs()
+  const checked = await checkInvariants({ look, journal, target: site, upstream, readers, dataDir: site.dataDir, logs })
+  for (const reader of readers) await reader.close()
+  assert.equal(code, 0)
+  assert.ok(exitMs <= drainMs, `exit after ${exitMs} ms, not within 30 s`)
+  return { rounds: 1, numbers: { exit_ms: exitMs, ...checked } }
+}
+
 /** F07. */
 export const drainCases: readonly FaultCase[] = [
   {
     id: 'F07',
     title: `SIGTERM with ${calls} calls, ${streams} readers, ${sessions} runs and a reader that never reads`,
     run: drainUnderLoad,
+  },
+  {
+    id: 'F07-frozen',
+    title: `SIGTERM with ${sessions} runs while the database does not answer at all`,
+    run: drainWithoutDatabase,
   },
 ]

@@ -86,8 +86,10 @@ export async function runOnBench<T>(run: (bench: Bench) => Promise<T>, { seed, c
   }
 }
 
-const absent = () => Promise.reject(new Error('this bench has no database server'))
-const noCluster: Cluster = { database: absent, start: absent, stop: absent }
+const absent = () => {
+  throw new Error('this bench has no database server')
+}
+const noCluster: Cluster = { database: absent, start: absent, stop: absent, freeze: absent }
 
 /** Databases and tools run as another user, who must be able to pass through. */
 async function openFolder(prefix: string): Promise<string> {
