@@ -5,7 +5,7 @@ import { endsRun } from '../../src/contract/events.ts'
 import type { Prompt, Session } from '../../src/contract/sessions.ts'
 import { type EventTail, followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
-import { isRunning } from '../support/processes.ts'
+import { isRunning, toolRuns } from '../support/processes.ts'
 import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
 import { type Sent, send } from '../support/send.ts'
 
@@ -214,7 +214,7 @@ for (const verb of ['abort', 'interrupt'] as const) {
     await queue(id, 'waiting')
     const tail = await followEvents(service, id)
     await tail.event('agent.tool_use')
-    await eventually(() => isRunning(`sleep ${seconds}`))
+    await eventually(() => toolRuns(`sleep ${seconds}`))
     const startedMs = performance.now()
     const answer = await post(`/session/${id}/${verb}`)
     assert.deepEqual([answer.status, answer.text], verb === 'abort' ? [200, 'true'] : [204, ''])
@@ -258,7 +258,7 @@ test('after an interrupt the conversation goes on, with every tool call answered
   const id = await create({ prompt: saying({ ...bash('sleep 641.47'), text: 'Working.' }, { text: 'never said' }) })
   const tail = await followEvents(service, id)
   await tail.event('agent.tool_use')
-  await eventually(() => isRunning('sleep 641.47'))
+  await eventually(() => toolRuns('sleep 641.47'))
   await post(`/session/${id}/interrupt`)
   await tail.event(isInterrupted)
   await queue(id, 'what next?')

@@ -8,7 +8,7 @@ import type { ManagedSession, OpencodeMessage, Session } from '../../src/contrac
 import { followEvents } from '../support/event-tail.ts'
 import { eventually } from '../support/eventually.ts'
 import { lack } from '../support/lack.ts'
-import { isRunning } from '../support/processes.ts'
+import { isRunning, toolRuns } from '../support/processes.ts'
 import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
 import { send } from '../support/send.ts'
 
@@ -275,7 +275,7 @@ for (const [path, status] of [
     const tail = await followEvents(service, id)
     await tail.event('agent.tool_use')
     const folder = join(service.dataDir, 'workspaces', id)
-    await eventually(() => existsSync(join(folder, 'made')) && isRunning(`sleep ${seconds}`))
+    await eventually(() => existsSync(join(folder, 'made')) && toolRuns(`sleep ${seconds}`))
 
     const gone = await send(service, `DELETE ${path}/${id}`)
     assert.equal(gone.status, status)

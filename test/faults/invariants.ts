@@ -28,6 +28,14 @@ export const invariants: readonly Invariant[] = [
       having count(e.seq) <> 1 or (p.state = 'error') <> (min(e.type) = 'session.error')`,
   },
   {
+    id: 'I1',
+    claim: 'no prompt fails, but those that were cut off more often than they are taken up again',
+    sql: `
+      select e.session_id, e.seq, e.payload from session_events e
+      where e.type = 'session.error' and ${endsRun}
+        and e.payload->'error'->>'message' not like 'the prompt was cut off 4 times;%'`,
+  },
+  {
     id: 'I2',
     claim: 'a prompt is announced once and begun at most once',
     sql: `
