@@ -46,6 +46,6 @@ function store(text: string): void {
   const date = new Date().toISOString().slice(0, 10)
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB memory, Node ${process.version}`
   mkdirSync(folder, { recursive: true })
-  const head = `# Faults, ${date}\n\nMachine: ${machine}. Seed ${seed}: \`npm run faults -- --seed ${seed}\` repeats it.\n`
+  const head = `# Faults, ${date}\n\nMachine: ${machine}. Seed ${seed}: \`npm run faults -- --seed ${seed}\` repeats its random choices.\n`
   writeFileSync(join(folder, `faults-${date}.md`), `${head}\n${text}\n`)
 }
