@@ -5,7 +5,7 @@ import {
   messageFrames,
   type SpokenBlock,
   type SpokenMessage,
-} from '../../src/server/gateway/message-frames.ts'
+} from '../../src/server/gateway/demo/message-frames.ts'
 
 /** One scripted answer. Without any field it is the text "ok". */
 export interface Answer {

@@ -6,6 +6,7 @@ export type Protocol =
   | 'gemini'
   | 'bedrock-converse'
   | 'bedrock-invoke'
+  | 'vertex-anthropic'
   | 'demo'
 
 /** Milliseconds; by default 5,000, 60,000, 60,000 and 600,000. Source: Gateway, section 3. */
@@ -14,6 +15,40 @@ export interface UpstreamTimeouts {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly totalMs: number
+}
+
+/** Signs the calls to Amazon Bedrock. */
+export interface AwsAccess {
+  readonly region: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken: string | undefined
+}
+
+/** Where a Vertex AI deployment lives, and who asks. */
+export interface GoogleAccess {
+  readonly project: string
+  /** Such as `europe-west4`, or `global`. */
+  readonly location: string
+  /** Undefined: `apiKey` is an access token that somebody else keeps fresh. */
+  readonly serviceAccount: GoogleServiceAccount | undefined
+}
+
+/** The fields of a service account's key file that a token request needs. */
+export interface GoogleServiceAccount {
+  readonly clientEmail: string
+  /** PEM, PKCS 8. */
+  readonly privateKey: string
+  readonly tokenUri: string
+}
+
+/** US dollars per token; what is undefined is taken from the catalogue. */
+export interface TokenPrices {
+  readonly input?: number
+  readonly output?: number
+  readonly cacheRead?: number
+  readonly cacheWrite5m?: number
+  readonly cacheWrite1h?: number
 }
 
 /** One upstream that can serve an alias. */
@@ -34,6 +69,17 @@ export interface Deployment {
   /** Share of the calls among the deployments of one alias; 0 is used only when there is no other. */
   readonly weight: number
   readonly timeouts: UpstreamTimeouts
+  readonly aws?: AwsAccess
+  readonly google?: GoogleAccess
+  /** Calls a minute after which others of the group are preferred. */
+  readonly rpm?: number
+  /** Tokens a minute after which others of the group are preferred. */
+  readonly tpm?: number
+  /** Calls at a time in one process after which others of the group are preferred. */
+  readonly maxParallel?: number
+  readonly prices?: TokenPrices
+  /** Fields that this upstream refuses: dotted paths of the body, or `header:<name>` for one beta. */
+  readonly deny?: readonly string[]
 }
 
 export interface Limits {

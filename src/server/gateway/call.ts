@@ -1,6 +1,7 @@
 import type { Deployment } from '../config/config.ts'
+import type { TokenCounts } from './counting/token-counts.ts'
 import type { Span } from './splice.ts'
-import type { TokenCounts } from './token-counts.ts'
+import type { Degradation } from './translated/degradations.ts'
 
 /** The session on whose behalf a call is made; booked with it. */
 export interface CallSession {
@@ -10,10 +11,16 @@ export interface CallSession {
   readonly prompt_id: string
 }
 
+/**
+ * What a client asks for, and with it the format of both bodies: `messages` and `count_tokens` are Anthropic's,
+ * `chat`, `responses` and `embeddings` are OpenAI's.
+ */
+export type CallKind = 'messages' | 'count_tokens' | 'chat' | 'responses' | 'embeddings'
+
 /** One model call, from a client over HTTP or from a runtime in this process. */
 export interface Call {
-  readonly kind: 'messages' | 'count_tokens'
-  /** JSON in Anthropic's format. It is forwarded byte for byte where the upstream speaks that format. */
+  readonly kind: CallKind
+  /** JSON in the format of `kind`. It is forwarded byte for byte where the upstream speaks that format. */
   readonly body: Buffer
   /** In lower case. Only `anthropic-*` and `x-claude-code-*` go on to the upstream. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -48,6 +55,8 @@ export interface Outcome {
   readonly usage: TokenCounts
   /** From the start of the call to the first content; undefined without any. */
   readonly firstContentMs: number | undefined
+  /** What the upstream's protocol could not carry, found in the request or in the answer. */
+  readonly degraded?: readonly Degradation[]
 }
 
 /** What the checks of a request body found. The parsed body itself is let go: a stream may run for minutes. */
@@ -56,6 +65,7 @@ export interface Ask {
   /** Where the top-level `model` string stands in the body. */
   readonly modelSpan: Span
   readonly stream: boolean
+  /** 0 when the request names none. */
   readonly maxTokens: number
 }
 
@@ -76,12 +86,19 @@ export interface Attempt {
   readonly startedMs: number
 }
 
-/** An upstream's own refusal, complete, with nothing sent to the sink yet: it can still be retried elsewhere. */
+/**
+ * An upstream's own refusal, complete, with nothing sent to the sink yet: it can still be retried elsewhere. An error
+ * event in the hold-back window of a stream is one too, with status 529. Source: Gateway, section 3.
+ */
 export interface Refusal {
   readonly outcome: 'refused'
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** In the format of the call. */
   readonly body: Buffer
+  /** What another model may be able to do: take a longer prompt, or answer what this one's policy refuses. */
+  readonly reason?: 'context_window' | 'policy'
+  readonly degraded?: readonly Degradation[]
 }
 
 /**

@@ -9,13 +9,13 @@ import { createAdmission } from './admission.ts'
 import { usageRow } from './booking.ts'
 import type { Ask, Attempt, Call, Lane, Outcome, Refusal, Sink, Target } from './call.ts'
 import { createCatalogue, pick } from './catalogue.ts'
-import { answerEstimate, lacksCounting } from './count-tokens.ts'
-import { createDemoLane, demoDeployment } from './demo-lane.ts'
+import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
+import { noTokens } from './counting/token-counts.ts'
+import { createDemoLane, demoDeployment } from './demo/demo-lane.ts'
 import { createModelList } from './model-list.ts'
-import { createPools } from './pools.ts'
-import { createRawLane } from './raw-lane.ts'
+import { createRawLane } from './raw/raw-lane.ts'
 import { readRequest } from './request.ts'
-import { noTokens } from './token-counts.ts'
+import { createPools } from './upstream/pools.ts'
 
 interface Options {
   readonly config: Pick<Config, 'deployments' | 'demo' | 'limits'>

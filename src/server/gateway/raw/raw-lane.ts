@@ -1,8 +1,9 @@
-import type { Attempt, Lane } from './call.ts'
-import { forwardedQuery, upstreamHeaders } from './headers.ts'
-import type { Pools } from './pools.ts'
-import { RawExchange } from './raw-exchange.ts'
-import { spliceString } from './splice.ts'
+import type { Attempt, Lane } from '../call.ts'
+import { spliceString } from '../splice.ts'
+import { Exchange } from '../upstream/exchange.ts'
+import { forwardedQuery, upstreamHeaders } from '../upstream/headers.ts'
+import type { Pools } from '../upstream/pools.ts'
+import { createRawReader } from './raw-reader.ts'
 
 interface Options {
   readonly pools: Pools
@@ -15,14 +16,14 @@ interface Options {
  */
 export function createRawLane({ pools, pingAfterMs }: Options): Lane {
   return (attempt, sink) => {
-    const exchange = new RawExchange(attempt, sink, pingAfterMs)
+    const exchange = new Exchange({ attempt, sink, reader: createRawReader({ attempt, sink, pingAfterMs }) })
     const { call, ask, target } = attempt
     if (call.signal.aborted) return exchange.result
     const { timeouts } = target.deployment
     const { pool, pathPrefix } = pools.routeTo(target.deployment)
     const request = {
-      method: 'POST',
-      path: `${pathPrefix}${paths[call.kind]}${forwardedQuery(call.query)}`,
+      method: 'POST' as const,
+      path: `${pathPrefix}${call.kind === 'count_tokens' ? '/v1/messages/count_tokens' : '/v1/messages'}${forwardedQuery(call.query)}`,
       headers: upstreamHeaders(call, target),
       body: upstreamBody(attempt),
       // Without a stream the first byte may well be the last: only the total time counts.
@@ -33,8 +34,6 @@ export function createRawLane({ pools, pingAfterMs }: Options): Lane {
     return exchange.result
   }
 }
-
-const paths = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const
 
 const upstreamBody = ({ call, ask, target }: Attempt): Buffer =>
   target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)

@@ -1,6 +1,6 @@
-import type { Attempt, Outcome, Refusal, Sink } from './call.ts'
+import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
+import { parsedObject } from '../request.ts'
 import { estimateInputTokens } from './estimate.ts'
-import { parsedObject } from './request.ts'
 import { noTokens } from './token-counts.ts'
 
 /** True when an upstream's refusal only says that it has no route for counting. */

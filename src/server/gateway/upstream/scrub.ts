@@ -1,4 +1,4 @@
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../../config/config.ts'
 
 const mark = Buffer.from('[secret]')
 /** Shorter values would hit ordinary words. */

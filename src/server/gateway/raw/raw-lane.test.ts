@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { readStream } from '../../../test/support/event-grammar.ts'
-import { deploymentAt, startGatewayApp } from '../../../test/support/gateway-app.ts'
-import { type Script, startScriptedUpstream } from '../../../test/support/scripted-upstream.ts'
-import type { Deployment } from '../config/config.ts'
+import { readStream } from '../../../../test/support/event-grammar.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
+import { type Script, startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import type { Deployment } from '../../config/config.ts'
 
 const ask = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
 const streamed = { ...ask, stream: true }

@@ -1,5 +1,5 @@
-import { anthropicTypeOf, type ErrorCode } from '../../contract/errors.ts'
-import { sseFrame } from '../../contract/sse.ts'
+import { anthropicTypeOf, type ErrorCode } from '../../../contract/errors.ts'
+import { sseFrame } from '../../../contract/sse.ts'
 
 /** A ping as Anthropic sends it. */
 export const pingFrame: Buffer = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')

@@ -1,14 +1,14 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Deployment } from '../config/config.ts'
-import { newId } from '../platform/ids.ts'
-import type { Attempt, Lane, Outcome, Sink } from './call.ts'
-import { answerEstimate } from './count-tokens.ts'
+import type { Deployment } from '../../config/config.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Attempt, Lane, Outcome, Sink } from '../call.ts'
+import { answerEstimate } from '../counting/count-tokens.ts'
+import { estimateInputTokens, estimateTextTokens } from '../counting/estimate.ts'
+import { noTokens, withUsage } from '../counting/token-counts.ts'
+import { parsedObject } from '../request.ts'
+import { streamHeaders } from '../upstream/headers.ts'
 import { type DemoTurn, demoTurn } from './demo-script.ts'
-import { estimateInputTokens, estimateTextTokens } from './estimate.ts'
-import { streamHeaders } from './headers.ts'
 import { fullUsage, messageFrames, type SpokenMessage } from './message-frames.ts'
-import { parsedObject } from './request.ts'
-import { noTokens, withUsage } from './token-counts.ts'
 
 /** The scripted model as a deployment: it is resolved, run and booked like any other. */
 export const demoDeployment: Deployment = {

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
-import type { Deployment } from '../config/config.ts'
-import type { Outbound } from '../platform/outbound.ts'
-import { Pool } from '../platform/undici.ts'
+import type { Deployment } from '../../config/config.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import { Pool } from '../../platform/undici.ts'
 
 /** An upstream address, taken apart once. */
 export interface Route {

@@ -1,6 +1,6 @@
-import { AppError } from '../platform/errors.ts'
-import { OutboundRefused } from '../platform/outbound.ts'
-import { errors } from '../platform/undici.ts'
+import { AppError } from '../../platform/errors.ts'
+import { OutboundRefused } from '../../platform/outbound.ts'
+import { errors } from '../../platform/undici.ts'
 
 /** What a failed connection means for the caller. The text names the model, never a host; the cause is for the log. */
 export function upstreamFailure(cause: Error, model: string): AppError {

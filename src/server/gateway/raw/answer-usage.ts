@@ -1,4 +1,4 @@
-import { noTokens, type TokenCounts, withUsage } from './token-counts.ts'
+import { noTokens, type TokenCounts, withUsage } from '../counting/token-counts.ts'
 
 /** Usage and stop reason of a whole answer in Anthropic's format; nothing for any other body. */
 export function usageOfAnswer(body: Buffer): { usage: TokenCounts; stopReason: string | undefined } {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { ErrorCode } from '../../contract/errors.ts'
-import type { Sink } from './call.ts'
+import type { ErrorCode } from '../../../contract/errors.ts'
+import type { Sink } from '../call.ts'
 import { createFrameCutter } from './frame-cutter.ts'
 import { errorFrame, pingFrame } from './stream-error.ts'
 import { createUsageTap, type UsageTap } from './usage-tap.ts'

@@ -1,4 +1,4 @@
-import { noTokens, type TokenCounts, withUsage } from './token-counts.ts'
+import { noTokens, type TokenCounts, withUsage } from '../counting/token-counts.ts'
 
 /** Reads along with a stream of Anthropic's events without touching it; tells what it has said so far. */
 export interface UsageTap {

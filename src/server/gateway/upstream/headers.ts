@@ -1,5 +1,5 @@
-import { apiVersion } from '../../contract/api.ts'
-import type { Call, Target } from './call.ts'
+import { apiVersion } from '../../../contract/api.ts'
+import type { Call, Target } from '../call.ts'
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 

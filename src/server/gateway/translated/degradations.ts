@@ -1,0 +1,26 @@
+/** Something of a request or an answer that an upstream's protocol could not carry as it was. */
+export interface Degradation {
+  /** Where it stood, such as `top_k` or `messages.3.content.1`. */
+  readonly path: string
+  /** What became of it, in the past tense, such as `dropped` or `image_moved`. */
+  readonly action: string
+}
+
+const maxPairs = 20
+const maxBytes = 1024
+
+/** The value of `x-switchyard-degraded`: `top_k=dropped, stop_sequences=cut, +3`; undefined without any. */
+export function degradedHeader(degradations: readonly Degradation[]): string | undefined {
+  if (degradations.length === 0) return undefined
+  const shown: string[] = []
+  let bytes = 0
+  for (const { path, action } of degradations.slice(0, maxPairs)) {
+    const pair = `${path}=${action}`.replaceAll(/[^\x21-\x7e]/g, '_')
+    // Room is kept for the number of those that are left out.
+    if (bytes + pair.length + 2 > maxBytes - 16) break
+    shown.push(pair)
+    bytes += pair.length + 2
+  }
+  const more = degradations.length - shown.length
+  return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(', ')
+}

@@ -1,0 +1,229 @@
+import type { Dispatcher } from 'undici'
+import { AppError } from '../../platform/errors.ts'
+import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
+import { noTokens } from '../counting/token-counts.ts'
+import { relayedHeaders } from './headers.ts'
+import { upstreamFailure } from './upstream-failure.ts'
+
+export type Controller = Dispatcher.DispatchController
+export type UpstreamHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+
+/** The head of an upstream's answer. `headers` are those that may reach the client, ours among them. */
+export interface AnswerHead {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** How an exchange ends: with an answer at the sink, or with a refusal while the sink is untouched. */
+export type Ending = Outcome | Refusal
+
+/** A whole answer as the client gets it. */
+export interface WholeAnswer {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** What to book. Called after the client has its bytes: counting may take a while for a long answer. */
+  readonly counts: () => Pick<Outcome, 'usage' | 'stopReason' | 'degraded'>
+}
+
+/** The relay of one answer's stream. An ending that it returns is final: nothing is called after it but `stop`. */
+export interface AnswerStream {
+  /** Takes the next bytes. An ending means that the upstream has said enough. */
+  push(controller: Controller, chunk: Buffer): Ending | undefined
+  /** The upstream is done. */
+  finish(): Ending
+  /** The upstream is lost. Undefined when nothing is out yet, so that the call can fail with `error`. */
+  breakOff(error: AppError): Ending | undefined
+  /** The caller is gone: what to book. */
+  abandoned(): Outcome
+  /** Stops all timers; nothing more goes out. */
+  stop(): void
+}
+
+/** What a lane makes of an upstream's answer. */
+export interface AnswerReader {
+  /** True when an answer with these headers is to be relayed as it comes. */
+  isStream(headers: UpstreamHeaders): boolean
+  stream(head: AnswerHead): AnswerStream
+  /** A refusal when the body is of no use. */
+  whole(head: AnswerHead, body: Buffer): WholeAnswer | Refusal
+  /** The status is 400 or above; of a long body only the first megabyte is here. */
+  refusal(head: AnswerHead, body: Buffer): Refusal
+}
+
+const maxErrorBytes = 1024 * 1024
+const maxAnswerBytes = 64 * 1024 * 1024
+
+interface Options {
+  readonly attempt: Attempt
+  readonly sink: Sink
+  readonly reader: AnswerReader
+}
+
+/**
+ * One request to an upstream and what becomes of its answer. Owns the total time-out, the caller's leaving and the
+ * limits of size. `result` settles once: it rejects with AppError only while the sink is untouched.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly result: Promise<Ending>
+  readonly #attempt: Attempt
+  readonly #sink: Sink
+  readonly #reader: AnswerReader
+  readonly #settle: (ending: Ending) => void
+  readonly #reject: (error: AppError) => void
+  readonly #deadline: NodeJS.Timeout
+  #controller: Controller | undefined
+  #head: AnswerHead | undefined
+  #stream: AnswerStream | undefined
+  #chunks: Buffer[] = []
+  #size = 0
+  #isOver = false
+
+  constructor({ attempt, sink, reader }: Options) {
+    this.#attempt = attempt
+    this.#sink = sink
+    this.#reader = reader
+    const { promise, resolve, reject } = Promise.withResolvers<Ending>()
+    this.result = promise
+    this.#settle = resolve
+    this.#reject = reject
+    this.#deadline = setTimeout(this.#onDeadline, attempt.target.deployment.timeouts.totalMs)
+    this.#deadline.unref()
+    attempt.call.signal.addEventListener('abort', this.#onCallerGone, { once: true })
+    if (attempt.call.signal.aborted) this.#onCallerGone()
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller
+    // The caller left while the request waited for its connection.
+    if (this.#isOver) controller.abort(new Error('the call is over'))
+  }
+
+  onResponseStart(_controller: Controller, status: number, headers: UpstreamHeaders): void {
+    if (status < 200 || this.#isOver) return
+    const fault = faultOf(status, headers)
+    if (fault !== undefined) {
+      this.#fail(upstreamFault(this.#attempt, fault))
+      return
+    }
+    const { ownHeaders, call } = this.#attempt
+    this.#head = { status, headers: { 'request-id': call.requestId, ...relayedHeaders(headers), ...ownHeaders } }
+    if (status < 300 && this.#reader.isStream(headers)) this.#stream = this.#reader.stream(this.#head)
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#isOver) return
+    if (!this.#stream) {
+      this.#collect(controller, chunk)
+      return
+    }
+    const ending = this.#stream.push(controller, chunk)
+    if (ending) {
+      this.#finish(ending)
+      controller.abort(new Error('the answer is complete'))
+    }
+  }
+
+  #collect(controller: Controller, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    const isError = this.#head !== undefined && this.#head.status >= 400
+    if (isError && this.#size > maxErrorBytes) {
+      this.#refuse()
+      controller.abort(new Error('the error body is too long'))
+    } else if (this.#size > maxAnswerBytes) {
+      this.#fail(upstreamFault(this.#attempt, 'sent too long an answer'))
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver || !this.#head) return
+    if (this.#stream) this.#finish(this.#stream.finish())
+    else if (this.#head.status >= 400) this.#refuse()
+    else this.#answerAtOnce(this.#head)
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    if (!this.#isOver) this.#fail(upstreamFailure(error, this.#attempt.ask.model))
+  }
+
+  #answerAtOnce(head: AnswerHead): void {
+    const answer = this.#reader.whole(head, this.#body())
+    if ('outcome' in answer) {
+      this.#finish(answer)
+      return
+    }
+    const { headers, body, counts } = answer
+    this.#sink.head(head.status, { ...headers, 'content-length': String(body.length) })
+    this.#sink.end(body)
+    const firstContentMs = performance.now() - this.#attempt.startedMs
+    this.#close()
+    setImmediate(() => this.#settle({ outcome: 'completed', status: head.status, firstContentMs, ...counts() }))
+  }
+
+  #refuse(): void {
+    if (this.#head) this.#finish(this.#reader.refusal(this.#head, this.#body().subarray(0, maxErrorBytes)))
+  }
+
+  /** The call cannot succeed any more: told in the stream once it has begun, else by a rejection. */
+  #fail(error: AppError): void {
+    const ending = this.#stream?.breakOff(error)
+    if (ending) this.#finish(ending)
+    else {
+      this.#close()
+      this.#reject(error)
+    }
+    this.#controller?.abort(error)
+  }
+
+  readonly #onDeadline = (): void => {
+    this.#fail(upstreamFault(this.#attempt, 'took longer than its time-out in total', 'upstream_timeout'))
+  }
+
+  readonly #onCallerGone = (): void => {
+    if (this.#isOver) return
+    this.#finish(this.#stream?.abandoned() ?? leftEarly)
+    this.#controller?.abort(new Error('the caller is gone'))
+  }
+
+  #finish(ending: Ending): void {
+    this.#close()
+    this.#settle(ending)
+  }
+
+  /** Nothing of this exchange acts after this. */
+  #close(): void {
+    this.#isOver = true
+    clearTimeout(this.#deadline)
+    this.#stream?.stop()
+    this.#attempt.call.signal.removeEventListener('abort', this.#onCallerGone)
+  }
+
+  #body(): Buffer {
+    const [only] = this.#chunks
+    return this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks)
+  }
+}
+
+const leftEarly: Outcome = {
+  outcome: 'aborted',
+  status: undefined,
+  stopReason: undefined,
+  usage: noTokens,
+  firstContentMs: undefined,
+}
+
+/** What makes an answer of no use, whatever its body: the rest of a sentence about the upstream. */
+function faultOf(status: number, headers: UpstreamHeaders): string | undefined {
+  if (status >= 300 && status < 400) return 'answered with a redirect'
+  const encoding = headers['content-encoding']
+  return encoding === undefined || encoding === 'identity'
+    ? undefined
+    : 'sent an answer in an encoding that was not asked for'
+}
+
+/** An upstream's fault as the caller sees it: `fault` is the rest of a sentence. The text names the model, never a host. */
+export const upstreamFault = (
+  { ask }: Attempt,
+  fault: string,
+  code: 'upstream_unreachable' | 'upstream_timeout' = 'upstream_unreachable',
+): AppError => new AppError(code, `the upstream of model ${ask.model.slice(0, 200)} ${fault}`)
