@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
+import { Encoder } from '../../translated/encoder.ts'
+import { createMessageCollector } from '../../translated/message-collector.ts'
+import type { ModelEvent } from '../../translated/model-event.ts'
+import { wireFrame } from '../../translated/wire-event.ts'
+import { openaiChat } from './codec.ts'
+import { type Json, listOf, recordOf } from './json.ts'
+
+/** A context of a compatible server, whose seal is readable. */
+export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({
+  deployment: deploymentOf('openai-compatible'),
+  upstreamModel: 'some-model',
+  stream: true,
+  requestId: 'req_1',
+  reasoning: {
+    seal: state => `sealed:${state}`,
+    open: signature => (signature.startsWith('sealed:') ? signature.slice(7) : undefined),
+  },
+  callSignatures: { remember: () => undefined, recall: () => undefined },
+  ...changes,
+})
+
+/** A deployment of `provider`. */
+export const deploymentOf = (provider: string): CodecContext['deployment'] => ({
+  id: 'd1',
+  provider,
+  protocol: 'openai-chat',
+  apiBase: 'https://upstream.test/v1',
+})
+
+/** A context of OpenAI itself. */
+export const openAi = (upstreamModel: string): Partial<CodecContext> => ({
+  upstreamModel,
+  deployment: deploymentOf('openai'),
+})
+
+/** What goes upstream for `request`, as it arrives there. */
+export function sent(request: AnthropicRequest, changes: Partial<CodecContext> = {}) {
+  const base = { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
+  const { path, body, degraded } = openaiChat.request({ ...base, ...request }, contextOf(changes))
+  const text = JSON.stringify(body)
+  return {
+    path,
+    text,
+    body: JSON.parse(text) as Json,
+    degraded: degraded.map(({ path: where, action }) => `${where}=${action}`),
+  }
+}
+
+/** The upstream's messages for `messages`, and what they lost. */
+export function conversation(messages: readonly Json[], changes: Partial<CodecContext> = {}) {
+  const { body, degraded } = sent({ messages }, changes)
+  return { messages: listOf(body['messages']).map(recordOf), degraded }
+}
+
+/** A chunk as a frame. */
+export const frame = (body: unknown): UpstreamFrame => ({ event: undefined, data: JSON.stringify(body) })
+
+/** A chunk of the first choice. */
+export const chunk = (delta: Json, finish: string | null = null): UpstreamFrame =>
+  frame({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    model: 'some-model-2026',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  })
+
+/** A chunk with a part of a tool call. */
+export const callChunk = (
+  index: number | undefined,
+  { id, name, args }: { id?: string; name?: string; args?: string },
+) =>
+  chunk({
+    tool_calls: [
+      {
+        ...(index !== undefined && { index }),
+        ...(id !== undefined && { id, type: 'function' }),
+        function: { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) },
+      },
+    ],
+  })
+
+export const done: UpstreamFrame = { event: undefined, data: '[DONE]' }
+
+/** What the decoder says of a whole stream. */
+export function decoded(frames: readonly UpstreamFrame[]): readonly ModelEvent[] {
+  const decoder = openaiChat.decoder(contextOf())
+  return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
+}
+
+/** What a client reads of `events`; if the encoder has to repair their order the test fails. */
+export function read(events: readonly ModelEvent[]) {
+  const collector = createMessageCollector()
+  let wire = ''
+  const encoder = new Encoder({
+    messageId: 'msg_1',
+    model: 'upstream-model',
+    inputTokens: 7,
+    out(event) {
+      wire += wireFrame(event)
+      collector.take(event)
+    },
+    onRepair: what => assert.fail(what),
+  })
+  for (const event of events) if (event.type !== 'degraded' && event.type !== 'error') encoder.push(event)
+  return {
+    wire,
+    content: listOf(recordOf(collector.message())['content']).map(recordOf),
+    hasEnded: encoder.hasEnded,
+    usage: encoder.usage,
+    stopReason: encoder.stopReason,
+    degraded: events.flatMap(event => (event.type === 'degraded' ? [`${event.path}=${event.action}`] : [])),
+    error: events.find(event => event.type === 'error'),
+  }
+}

@@ -1,0 +1,32 @@
+import { tokenCount as count } from '../../counting/token-counts.ts'
+import type { UsageUpdate } from '../../translated/model-event.ts'
+import { isRecord, recordOf } from './json.ts'
+
+/**
+ * The counts of a `usage` object in Anthropic's split; undefined when it states none. OpenAI's prompt tokens contain
+ * those read from and written to a cache, Anthropic's input tokens do not.
+ */
+export function usageOf(usage: unknown): UsageUpdate | undefined {
+  if (!isRecord(usage)) return undefined
+  const details = recordOf(usage['prompt_tokens_details'])
+  const prompt = count(usage['prompt_tokens'])
+  const read =
+    count(details['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']) ?? count(usage['cached_tokens'])
+  const written = count(details['cache_write_tokens'])
+  const output = outputOf(usage, prompt)
+  const update: UsageUpdate = {
+    ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (read ?? 0) - (written ?? 0)) }),
+    ...(read !== undefined && { cache_read_tokens: read }),
+    ...(written !== undefined && { cache_write_5m_tokens: written }),
+    ...(output !== undefined && { output_tokens: output }),
+  }
+  return Object.keys(update).length === 0 ? undefined : update
+}
+
+/** Completion tokens contain the reasoning tokens, but for providers whose total shows that they count them apart. */
+function outputOf(usage: Readonly<Record<string, unknown>>, prompt: number | undefined): number | undefined {
+  const completion = count(usage['completion_tokens'])
+  const reasoning = count(recordOf(usage['completion_tokens_details'])['reasoning_tokens'])
+  if (completion === undefined || prompt === undefined || !reasoning) return completion
+  return count(usage['total_tokens']) === prompt + completion + reasoning ? completion + reasoning : completion
+}
