@@ -1,0 +1,139 @@
+import { invalid } from '../../../platform/errors.ts'
+import type { AnthropicRequest, CodecContext } from '../../translated/codec.ts'
+import { hasCallIds } from './calls.ts'
+import { isRecord, type JsonRecord, textOf } from './json-values.ts'
+import type { Losses } from './losses.ts'
+import { documentParts, imagePart, type Placed, searchResultText, textParts } from './media.ts'
+import type { ModelTraits } from './model-traits.ts'
+import { type ModelTurn, modelTurn } from './model-turn.ts'
+import { convertToolResult, orphanText } from './tool-result.ts'
+
+interface UserTurn {
+  readonly role: 'user'
+  /** With the id of the call each answers. */
+  readonly responses: { readonly id: string; readonly part: JsonRecord }[]
+  readonly parts: JsonRecord[]
+}
+
+interface Options {
+  readonly context: CodecContext
+  readonly traits: ModelTraits
+  readonly losses: Losses
+}
+
+/** The `contents` of a request: turns of user and model that alternate, results first in the user's. */
+export function contentsOf({ messages }: AnthropicRequest, options: Options): readonly JsonRecord[] {
+  const conversation = new Conversation(options)
+  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
+    if (!isRecord(message)) throw invalid(`messages.${index} must be an object`)
+    conversation.add(message, `messages.${index}`)
+  }
+  const contents = conversation.contents()
+  if (contents.length === 0) throw invalid('messages has no content that this model takes')
+  return contents
+}
+
+class Conversation {
+  readonly #options: Options
+  readonly #turns: (UserTurn | ModelTurn)[] = []
+  /** Names of the calls so far, by id. */
+  readonly #names = new Map<string, string>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  add({ role, content }: JsonRecord, path: string): void {
+    if (role === 'assistant') this.#addModel(blocksOf(content, path))
+    else {
+      // Gemini has instructions at the top only.
+      if (role === 'system') this.#options.losses.note(path, 'moved_to_user')
+      for (const placed of blocksOf(content, path)) this.#addUser({ ...placed, losses: this.#options.losses })
+    }
+  }
+
+  contents(): readonly JsonRecord[] {
+    return this.#turns.map((turn, index) => {
+      if (turn.role === 'model') return { role: 'model', parts: turn.parts }
+      const before = this.#turns[index - 1]
+      return { role: 'user', parts: [...inOrderOf(turn, before), ...turn.parts] }
+    })
+  }
+
+  #addModel(blocks: readonly Omit<Placed, 'losses'>[]): void {
+    const last = this.#turns.at(-1)
+    const turn = modelTurn(blocks, this.#options, last?.role === 'model' ? last : undefined)
+    for (const { id, name } of turn.calls) this.#names.set(id, name)
+    if (turn.parts.length > 0 && turn !== last) this.#turns.push(turn)
+  }
+
+  #addUser(placed: Placed): void {
+    const { block, path, losses } = placed
+    losses.markCache(block)
+    switch (block['type']) {
+      case 'text':
+        this.#say(textParts(block['text']))
+        break
+      case 'image':
+        this.#say([imagePart(placed)])
+        break
+      case 'document':
+        this.#say(documentParts(placed))
+        break
+      case 'search_result':
+        losses.note(path, 'approximated')
+        this.#say(textParts(searchResultText(block)))
+        break
+      case 'tool_result':
+        this.#answer(placed)
+        break
+      default:
+        losses.note(path, 'dropped')
+    }
+  }
+
+  #answer(placed: Placed): void {
+    const { block, path, losses } = placed
+    const id = textOf(block['tool_use_id']) ?? ''
+    const name = this.#names.get(id)
+    if (name === undefined) {
+      losses.note(path, 'approximated')
+      this.#say(orphanText(placed))
+      return
+    }
+    const { context, traits } = this.#options
+    const sentId = hasCallIds(context) ? id : undefined
+    const takesMedia = traits.takesMediaInResults
+    const { response, moved } = convertToolResult({ placed, name, id: sentId, takesMedia })
+    this.#userTurn().responses.push({ id, part: response })
+    this.#say(moved)
+  }
+
+  #say(parts: readonly JsonRecord[]): void {
+    if (parts.length > 0) this.#userTurn().parts.push(...parts)
+  }
+
+  #userTurn(): UserTurn {
+    const last = this.#turns.at(-1)
+    if (last?.role === 'user') return last
+    const turn: UserTurn = { role: 'user', responses: [], parts: [] }
+    this.#turns.push(turn)
+    return turn
+  }
+}
+
+/** Responses in the order of the calls: without ids that alone says which belongs to which. */
+function inOrderOf({ responses }: UserTurn, before: UserTurn | ModelTurn | undefined): readonly JsonRecord[] {
+  const ids = before?.role === 'model' ? before.calls.map(({ id }) => id) : []
+  const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length)
+  return responses.toSorted((a, b) => place(a.id) - place(b.id)).map(({ part }) => part)
+}
+
+function blocksOf(content: unknown, path: string): readonly Omit<Placed, 'losses'>[] {
+  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: `${path}.content` }]
+  if (!Array.isArray(content)) throw invalid(`${path}.content must be a string or a list`)
+  return content.map((block, index) => {
+    if (!isRecord(block)) throw invalid(`${path}.content.${index} must be an object`)
+    return { block, path: `${path}.content.${index}` }
+  })
+}

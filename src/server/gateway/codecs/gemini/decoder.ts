@@ -1,0 +1,129 @@
+import type { ErrorCode } from '../../../../contract/errors.ts'
+import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
+import { jsonOr } from '../../translated/json-or.ts'
+import type { ModelEvent } from '../../translated/model-event.ts'
+import { AnswerBlocks } from './answer-blocks.ts'
+import { blocked, type Finish, finishOf } from './finish.ts'
+import { sourcesOf } from './grounding.ts'
+import { isRecord, type JsonRecord, recordsOf, textOf } from './json-values.ts'
+import { problemInStream } from './problem.ts'
+import { usageOf } from './usage.ts'
+
+/** Reads the chunks of one answer, each a `GenerateContentResponse`. */
+export class GeminiDecoder implements StreamDecoder {
+  readonly #blocks: AnswerBlocks
+  readonly #losses = new Set<string>()
+  #hasStarted = false
+  #isOver = false
+  #finish: Finish | undefined
+  #grounding: JsonRecord | undefined
+
+  constructor(context: CodecContext) {
+    this.#blocks = new AnswerBlocks(context)
+  }
+
+  push({ data }: UpstreamFrame): readonly ModelEvent[] {
+    const text = data.trim()
+    if (this.#isOver || text === '' || text === '[DONE]') return []
+    return this.pushChunk(jsonOr(text, undefined))
+  }
+
+  /** A chunk that is parsed already. */
+  pushChunk(chunk: unknown): readonly ModelEvent[] {
+    if (this.#isOver) return []
+    const problem = problemInStream(chunk)
+    if (problem) return this.#fail(problem.code, problem.message)
+    if (!isRecord(chunk)) return this.#fail('upstream_unreachable', 'the upstream sent a broken answer')
+    this.#start(chunk)
+    const [candidate] = recordsOf(chunk['candidates'])
+    if (candidate) this.#read(candidate)
+    const feedback = chunk['promptFeedback']
+    if (isRecord(feedback) && textOf(feedback['blockReason']) !== undefined) this.#finish = blocked
+    return this.#blocks.take()
+  }
+
+  end(): readonly ModelEvent[] {
+    const finish = this.#finish
+    if (this.#isOver || !finish) return []
+    if ('fault' in finish) return this.#fail('upstream_unreachable', finish.fault)
+    if (finish.isVague && this.#blocks.isEmpty) return this.#fail('upstream_unreachable', unsaid)
+    this.#blocks.close()
+    this.#tellSources()
+    if (finish.isVague) this.#lose('stop_reason', 'approximated')
+    this.#isOver = true
+    this.#blocks.add({ type: 'stop', reason: finish.stop })
+    this.#blocks.add({ type: 'message_stop' })
+    return this.#blocks.take()
+  }
+
+  #start(chunk: JsonRecord): void {
+    const usage = usageOf(chunk['usageMetadata'])
+    if (this.#hasStarted) {
+      if (usage) this.#blocks.add({ type: 'usage', usage })
+      return
+    }
+    this.#hasStarted = true
+    const id = textOf(chunk['responseId'])
+    const model = textOf(chunk['modelVersion'])
+    this.#blocks.add({
+      type: 'message_start',
+      ...(id !== undefined && { id }),
+      ...(model !== undefined && { model }),
+      ...(usage && { usage }),
+    })
+  }
+
+  #read(candidate: JsonRecord): void {
+    const { content, groundingMetadata: grounding } = candidate
+    if (isRecord(content)) for (const part of recordsOf(content['parts'])) this.#readPart(part)
+    if (isRecord(grounding)) this.#grounding = { ...this.#grounding, ...grounding }
+    const reason = textOf(candidate['finishReason'])
+    // Some models repeat the reason in every chunk: only the end of the stream ends the answer.
+    if (reason !== undefined) this.#finish = finishOf(reason)
+  }
+
+  #readPart(part: JsonRecord): void {
+    const signature = textOf(part['thoughtSignature'])
+    const { text, functionCall: call, executableCode: code, codeExecutionResult: result } = part
+    if (isRecord(call)) this.#blocks.call(call, signature)
+    else if (isRecord(code)) this.#blocks.text(fenced(code['code'], textOf(code['language'])), signature)
+    else if (isRecord(result)) this.#blocks.text(fenced(result['output']), signature)
+    else if (isRecord(part['toolCall']) || isRecord(part['toolResponse'])) this.#blocks.opaque(part)
+    else this.#readWords(typeof text === 'string' ? text : undefined, part, signature)
+  }
+
+  #readWords(text: string | undefined, part: JsonRecord, signature: string | undefined): void {
+    if (text === undefined) {
+      for (const kind of ['inlineData', 'fileData', 'videoMetadata']) {
+        if (isRecord(part[kind])) this.#lose(`answer.${kind}`, 'dropped')
+      }
+    }
+    if (part['thought'] === true) this.#blocks.thought(text ?? '', signature)
+    else this.#blocks.text(text ?? '', signature)
+  }
+
+  #tellSources(): void {
+    const sources = this.#grounding && sourcesOf(this.#grounding)
+    if (sources === undefined) return
+    this.#blocks.separateText(sources)
+    this.#lose('answer.groundingMetadata', 'approximated')
+  }
+
+  #lose(path: string, action: string): void {
+    if (this.#losses.has(path)) return
+    this.#losses.add(path)
+    this.#blocks.add({ type: 'degraded', path, action })
+  }
+
+  #fail(code: ErrorCode, message: string): readonly ModelEvent[] {
+    this.#isOver = true
+    return [...this.#blocks.take(), { type: 'error', code, message }]
+  }
+}
+
+const unsaid = 'the upstream ended its answer for a reason of its own'
+
+const fenced = (text: unknown, language = ''): string => {
+  const kind = language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase()
+  return `\n\`\`\`${kind}\n${textOf(text) ?? ''}\n\`\`\`\n`
+}

@@ -1,0 +1,72 @@
+import { readStream } from '../../../../../test/support/event-grammar.ts'
+import { createCallSignatures } from '../../translated/call-signatures.ts'
+import type { CodecContext } from '../../translated/codec.ts'
+import { Encoder } from '../../translated/encoder.ts'
+import type { ModelEvent } from '../../translated/model-event.ts'
+import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
+import { type WireEvent, wireFrame } from '../../translated/wire-event.ts'
+import { gemini } from './codec.ts'
+
+const seals = createReasoningSeals(Buffer.alloc(32, 7))
+
+/** A call to Gemini as the lane describes it to the codec; with `google` one to Vertex. */
+export function geminiContext(overrides: Partial<CodecContext> = {}): CodecContext {
+  const deployment = {
+    id: 'gemini-1',
+    provider: 'gemini',
+    protocol: 'gemini',
+    apiBase: 'https://gemini.test',
+    ...overrides.deployment,
+  } as const
+  const { upstreamModel = 'gemini-3.1-pro-preview' } = overrides
+  return {
+    upstreamModel,
+    stream: true,
+    requestId: 'req_1',
+    reasoning: seals({ provider: deployment.provider, model: upstreamModel }),
+    callSignatures: createCallSignatures(),
+    ...overrides,
+    deployment,
+  }
+}
+
+/** The deployment of a context for Vertex. */
+export const vertexDeployment = {
+  id: 'vertex-1',
+  provider: 'vertex',
+  protocol: 'gemini',
+  apiBase: 'https://vertex.test',
+  google: { project: 'my-project', location: 'europe-west4', serviceAccount: undefined },
+} as const satisfies CodecContext['deployment']
+
+/** The events of a stream of chunks, to its very end. */
+export function geminiEvents(chunks: readonly unknown[], context = geminiContext()): readonly ModelEvent[] {
+  const decoder = gemini.decoder(context)
+  const frames = chunks.map(chunk => ({ event: undefined, data: JSON.stringify(chunk) }))
+  return [...frames.flatMap(frame => decoder.push(frame)), ...decoder.end()]
+}
+
+/** What a client reads of these events: through the encoder, which throws at an illegal one, and the grammar checker. */
+export function asClientReads(events: readonly ModelEvent[]) {
+  const wire: WireEvent[] = []
+  const encoder = new Encoder({
+    messageId: 'msg_1',
+    model: 'gemini',
+    inputTokens: 7,
+    out: event => wire.push(event),
+    onRepair(what) {
+      throw new Error(what)
+    },
+  })
+  for (const event of events) {
+    if (event.type === 'error') throw new Error(event.message)
+    if (event.type !== 'degraded') encoder.push(event)
+  }
+  return { ...readStream(wire.map(wireFrame).join('')), counts: encoder.usage }
+}
+
+/** A chunk with these parts. */
+export const chunkOf = (parts: readonly unknown[], rest: object = {}, finishReason?: string) => ({
+  candidates: [{ content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }],
+  ...rest,
+})

@@ -1,0 +1,118 @@
+import type { AnthropicRequest } from '../../translated/codec.ts'
+import { countOf, isRecord, type JsonRecord, textOf } from './json-values.ts'
+import type { Losses } from './losses.ts'
+import { type ModelTraits, type ThinkingControl, type ThinkingLevel, thinkingLevels } from './model-traits.ts'
+
+/** What the client asks for. `unsaid` is not `off`: the model's own default holds then. */
+interface Wish {
+  readonly mode: 'unsaid' | 'off' | 'adaptive' | 'budget'
+  readonly budget: number | undefined
+  readonly effort: string | undefined
+  readonly wantsText: boolean
+  readonly maxTokens: number | undefined
+}
+
+/**
+ * Gemini counts thoughts as output. A client that asks for a short answer and for no thinking would get an empty one,
+ * so the model is told to think as little as it can. Our choice.
+ */
+const shortAnswerTokens = 4_096
+
+const levelsOfEffort: Readonly<Record<string, ThinkingLevel>> = {
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+}
+
+/** Source: Google's own mapping of effort to budgets; the two beyond `high` take what the model allows. */
+const budgetsOfEffort: Readonly<Record<string, number>> = {
+  minimal: 0,
+  low: 1_024,
+  medium: 8_192,
+  high: 24_576,
+  xhigh: Number.POSITIVE_INFINITY,
+  max: Number.POSITIVE_INFINITY,
+}
+
+/** The `thinkingConfig` of a request; undefined leaves the model to its default. */
+export function thinkingConfigOf(
+  request: AnthropicRequest,
+  { thinking: control }: Pick<ModelTraits, 'thinking'>,
+  losses: Losses,
+): JsonRecord | undefined {
+  const wish = wishOf(request, losses)
+  switch (control.by) {
+    case 'nothing':
+      if (wish.mode === 'adaptive' || wish.mode === 'budget') losses.note('thinking', 'dropped')
+      if (wish.effort !== undefined) losses.note('output_config.effort', 'dropped')
+      return undefined
+    case 'level':
+      return configOf(wish, { thinkingLevel: levelOf(wish, control.levels, losses) })
+    case 'budget':
+      return configOf(wish, { thinkingBudget: budgetOf(wish, control, losses) })
+  }
+}
+
+function wishOf({ thinking, output_config: config, max_tokens: max }: AnthropicRequest, losses: Losses): Wish {
+  const said = isRecord(thinking) ? thinking : {}
+  const type = said['type']
+  const effort = isRecord(config) ? textOf(config['effort']) : undefined
+  const isKnown = effort === undefined || effort in levelsOfEffort
+  if (!isKnown) losses.note('output_config.effort', 'dropped')
+  return {
+    mode: type === 'enabled' ? 'budget' : type === 'adaptive' ? 'adaptive' : type === 'disabled' ? 'off' : 'unsaid',
+    budget: countOf(said['budget_tokens']),
+    effort: isKnown ? effort : undefined,
+    wantsText: said['display'] !== 'omitted',
+    maxTokens: countOf(max),
+  }
+}
+
+function configOf({ mode, wantsText }: Wish, setting: JsonRecord): JsonRecord | undefined {
+  const includeThoughts = (mode === 'adaptive' || mode === 'budget') && wantsText ? { includeThoughts: true } : {}
+  const set = Object.entries(setting).filter(([, value]) => value !== undefined)
+  const config = { ...includeThoughts, ...Object.fromEntries(set) }
+  return Object.keys(config).length === 0 ? undefined : config
+}
+
+const isShort = ({ mode, maxTokens }: Wish): boolean =>
+  mode === 'unsaid' && maxTokens !== undefined && maxTokens < shortAnswerTokens
+
+function levelOf(wish: Wish, levels: readonly ThinkingLevel[], losses: Losses): ThinkingLevel | undefined {
+  if (wish.mode === 'off') {
+    losses.note('thinking', 'approximated')
+    return levels[0]
+  }
+  if (wish.effort !== undefined) return nearest(levelsOfEffort[wish.effort] ?? 'HIGH', levels)
+  if (isShort(wish)) return levels[0]
+  if (wish.mode !== 'budget' || wish.budget === undefined) return undefined
+  losses.note('thinking.budget_tokens', 'approximated')
+  const level = wish.budget < 4_096 ? 'LOW' : wish.budget < 16_384 ? 'MEDIUM' : 'HIGH'
+  return nearest(level, levels)
+}
+
+/** The least level that is not below the wanted one. */
+const nearest = (wanted: ThinkingLevel, levels: readonly ThinkingLevel[]): ThinkingLevel | undefined =>
+  levels.find(level => thinkingLevels.indexOf(level) >= thinkingLevels.indexOf(wanted)) ?? levels.at(-1)
+
+type BudgetControl = Extract<ThinkingControl, { by: 'budget' }>
+
+function budgetOf(wish: Wish, { min, max, off }: BudgetControl, losses: Losses): number | undefined {
+  const within = (budget: number): number => Math.min(max, Math.max(min, budget))
+  if (wish.mode === 'off') {
+    if (off > 0) losses.note('thinking', 'approximated')
+    return off
+  }
+  if (wish.mode === 'budget' && wish.budget !== undefined) {
+    const budget = within(wish.budget)
+    if (budget !== wish.budget) losses.note('thinking.budget_tokens', 'clamped')
+    return budget
+  }
+  if (wish.effort !== undefined) return within(budgetsOfEffort[wish.effort] ?? max)
+  if (isShort(wish)) return off
+  // -1 lets the model decide.
+  return wish.mode === 'adaptive' ? -1 : undefined
+}

@@ -1,0 +1,119 @@
+import { invalid } from '../../../platform/errors.ts'
+import type { AnthropicRequest, CodecContext } from '../../translated/codec.ts'
+import { isRecord, type JsonRecord, textOf } from './json-values.ts'
+import type { Losses } from './losses.ts'
+import type { ModelTraits } from './model-traits.ts'
+import { cleanParameters } from './schema.ts'
+
+interface Options {
+  readonly context: Pick<CodecContext, 'deployment'>
+  readonly traits: ModelTraits
+  readonly losses: Losses
+}
+
+interface Tools {
+  readonly functions: readonly JsonRecord[]
+  readonly searchName: string | undefined
+}
+
+/** The `tools` and `toolConfig` of a request, each only when there is something to say. */
+export function toolsOf(request: AnthropicRequest, options: Options): JsonRecord {
+  const { functions, searchName: offered } = readTools(request['tools'], options)
+  const { tool_choice: wish } = request
+  // Gemini's mode for no calls is about functions: a search has to go altogether.
+  const searchName = isRecord(wish) && wish['type'] === 'none' ? undefined : offered
+  const tools = [
+    ...(functions.length > 0 ? [{ functionDeclarations: functions }] : []),
+    ...(searchName !== undefined ? [{ googleSearch: {} }] : []),
+  ]
+  const choice = choiceOf(wish, { functions, searchName }, options)
+  const isMixed = functions.length > 0 && searchName !== undefined
+  const toolConfig = {
+    ...callingConfig(choice, isMixed),
+    ...(isMixed && options.context.deployment.google === undefined && { includeServerSideToolInvocations: true }),
+  }
+  return { ...(tools.length > 0 && { tools }), ...(Object.keys(toolConfig).length > 0 && { toolConfig }) }
+}
+
+/** The mode `AUTO` is refused where native tools and functions are mixed. */
+function callingConfig(choice: JsonRecord | undefined, isMixed: boolean): JsonRecord {
+  const isAuto = choice === undefined || choice['mode'] === 'AUTO'
+  if (isMixed && isAuto) return { functionCallingConfig: { mode: 'VALIDATED' } }
+  return choice === undefined ? {} : { functionCallingConfig: choice }
+}
+
+function readTools(tools: unknown, options: Options): Tools {
+  const functions: JsonRecord[] = []
+  let search: { readonly name: string; readonly path: string } | undefined
+  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    const path = `tools.${index}`
+    if (!isRecord(tool)) throw invalid(`${path} must be an object`)
+    options.losses.markCache(tool)
+    const type = textOf(tool['type']) ?? 'custom'
+    if (type === 'custom') functions.push(declarationOf(tool, path, options.losses))
+    else if (type.startsWith('web_search_')) search = { name: searchNameOf(tool, path, options.losses), path }
+    else throw invalid(`${path}: tools of type ${type.slice(0, 60)} are not available for this model`)
+  }
+  if (search && functions.length > 0 && !options.traits.combinesTools) {
+    throw invalid(`${search.path}: this model cannot search the web beside other tools`)
+  }
+  return { functions, searchName: search?.name }
+}
+
+const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'cache_control'])
+
+function declarationOf(tool: JsonRecord, path: string, losses: Losses): JsonRecord {
+  const name = textOf(tool['name'])
+  if (name === undefined) throw invalid(`${path}.name must be a string`)
+  const { schema, isSimplified } = cleanParameters(tool['input_schema'])
+  if (isSimplified) losses.note(`${path}.input_schema`, 'simplified')
+  noteOthers(tool, { path, known: functionFields, losses })
+  const description = textOf(tool['description'])
+  return { name, ...(description !== undefined && { description }), ...(schema && { parameters: schema }) }
+}
+
+const searchFields = new Set(['type', 'name', 'cache_control'])
+
+function searchNameOf(tool: JsonRecord, path: string, losses: Losses): string {
+  noteOthers(tool, { path, known: searchFields, losses })
+  return textOf(tool['name']) ?? 'web_search'
+}
+
+interface Fields {
+  readonly path: string
+  readonly known: ReadonlySet<string>
+  readonly losses: Losses
+}
+
+function noteOthers(tool: JsonRecord, { path, known, losses }: Fields): void {
+  for (const [field, value] of Object.entries(tool)) {
+    if (!known.has(field) && value !== undefined && value !== null) losses.note(`${path}.${field}`, 'dropped')
+  }
+}
+
+/** The wish for a call, where there is a function to call. */
+function choiceOf(choice: unknown, { functions, searchName }: Tools, { losses }: Options): JsonRecord | undefined {
+  if (!isRecord(choice)) return undefined
+  if (choice['disable_parallel_tool_use'] === true) losses.note('tool_choice.disable_parallel_tool_use', 'dropped')
+  const name = textOf(choice['name'])
+  // Nobody can make Gemini search.
+  const isForced = choice['type'] === 'any' || choice['type'] === 'tool'
+  if (isForced && (functions.length === 0 || (name !== undefined && name === searchName))) {
+    losses.note('tool_choice', 'dropped')
+    return undefined
+  }
+  if (functions.length === 0) return undefined
+  switch (choice['type']) {
+    case 'auto':
+      return { mode: 'AUTO' }
+    case 'any':
+      return { mode: 'ANY' }
+    case 'none':
+      return { mode: 'NONE' }
+    case 'tool':
+      if (name === undefined) throw invalid('tool_choice.name must be a string')
+      return { mode: 'ANY', allowedFunctionNames: [name] }
+    default:
+      throw invalid('tool_choice.type must be auto, any, tool or none')
+  }
+}
