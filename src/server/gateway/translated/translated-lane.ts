@@ -1,0 +1,98 @@
+import { apiVersion } from '../../../contract/api.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Attempt, Lane } from '../call.ts'
+import { answerEstimate } from '../counting/count-tokens.ts'
+import { estimateInputTokens } from '../counting/estimate.ts'
+import { parsedObject } from '../request.ts'
+import { Exchange } from '../upstream/exchange.ts'
+import type { Send } from '../upstream/send.ts'
+import type { CallSignatures, Codec, CodecContext, UpstreamRequest } from './codec.ts'
+import { createCountReader } from './count-reader.ts'
+import { type Degradation, degradedHeader } from './degradations.ts'
+import { Encoder } from './encoder.ts'
+import type { ReasoningSeals } from './reasoning-seal.ts'
+import { createTranslatedReader } from './translated-reader.ts'
+
+interface Options {
+  readonly codec: Codec
+  readonly send: Send
+  readonly seals: ReasoningSeals
+  readonly callSignatures: CallSignatures
+  readonly pingAfterMs: number
+  readonly holdBackMs: number
+  /** Called with what the encoder had to mend. */
+  readonly onRepair: (what: string, deployment: string) => void
+}
+
+/** The lane of upstreams with another protocol than the call's, which is Anthropic's. Source: Gateway, section 2.2. */
+export function createTranslatedLane(options: Options): Lane {
+  const { codec, send } = options
+
+  /** A call to the provider's counter; whatever it says, the caller gets a number or a reason to try elsewhere. */
+  const count = async (attempt: Attempt, sink: Parameters<Lane>[1], request: UpstreamRequest) => {
+    const exchange = new Exchange({ attempt, sink, reader: createCountReader(codec) })
+    const result = await send(sending(attempt, exchange, request))
+    return result.outcome === 'refused' && !passing.has(result.status) ? answerEstimate(attempt, sink) : result
+  }
+
+  return async (attempt, sink) => {
+    const { call, target } = attempt
+    const request = parsedObject(call.body)
+    const context = contextOf(attempt, options)
+    if (call.kind === 'count_tokens') {
+      if (!codec.counting) return answerEstimate(attempt, sink)
+      return count(attempt, sink, codec.counting.request(request, context))
+    }
+    const upstream = codec.request(request, context)
+    const degraded: Degradation[] = [...upstream.degraded]
+    const shown = withDegraded(attempt, degraded)
+    const reader = createTranslatedReader({
+      ...options,
+      attempt: shown,
+      sink,
+      context,
+      degraded,
+      createEncoder: out =>
+        new Encoder({
+          messageId: newId('msg'),
+          model: target.upstreamModel,
+          inputTokens: estimateInputTokens(request),
+          out,
+          onRepair: what => options.onRepair(what, target.deployment.id),
+        }),
+    })
+    return send(sending(attempt, new Exchange({ attempt: shown, sink, reader }), upstream))
+  }
+}
+
+/** Refusals of a counter that the router should see: our credential is bad, or another try may help. */
+const passing = new Set([401, 403, 408, 409, 429, 500, 502, 503, 504, 529])
+
+const contextOf = ({ call, ask, target }: Attempt, { seals, callSignatures }: Options): CodecContext => ({
+  deployment: target.deployment,
+  upstreamModel: target.upstreamModel,
+  stream: ask.stream,
+  requestId: call.requestId,
+  reasoning: seals({ provider: target.deployment.provider, model: target.upstreamModel }),
+  callSignatures,
+})
+
+const sending = (attempt: Attempt, exchange: Exchange, { path, headers, body }: UpstreamRequest) => ({
+  attempt,
+  exchange,
+  path,
+  headers: { ...ownHeaders, ...headers },
+  body: Buffer.from(JSON.stringify(body)),
+})
+
+const ownHeaders = {
+  'content-type': 'application/json',
+  'accept-encoding': 'identity',
+  'user-agent': `switchyard/${apiVersion}`,
+} as const
+
+function withDegraded(attempt: Attempt, degraded: readonly Degradation[]): Attempt {
+  const header = degradedHeader(degraded)
+  if (header === undefined) return attempt
+  return { ...attempt, ownHeaders: { ...attempt.ownHeaders, 'x-switchyard-degraded': header } }
+}
