@@ -1,11 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  fullUsage,
-  messageFrames,
-  type SpokenBlock,
-  type SpokenMessage,
-} from '../../src/server/gateway/demo/message-frames.ts'
+import { fullUsage, type SpokenBlock, type SpokenMessage } from '../../src/server/gateway/demo/message-frames.ts'
+import type { Dialect } from './dialects/dialect.ts'
 
 /** One scripted answer. Without any field it is the text "ok". */
 export interface Answer {
@@ -19,6 +15,12 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as it is, instead of a message. */
   readonly body?: string | Buffer
+  /** Sent as the frames of a stream, each in its own piece, instead of a message. */
+  readonly frames?: readonly (string | Buffer)[]
+  /** A refusal in the words of the protocol, with `status`. */
+  readonly error?: string
+  /** Ends the stream with an error of the protocol after so many frames. */
+  readonly breakAtFrame?: number
   /** Wait before the head. */
   readonly delayMs?: number
   /** Wait between the frames of a stream. */
@@ -34,6 +36,8 @@ export interface Answer {
 interface Play {
   readonly answer: Answer
   readonly request: Readonly<Record<string, unknown>>
+  readonly dialect: Dialect
+  readonly isStream: boolean
   readonly response: ServerResponse
   /** Unique for each answer of a server. */
   readonly index: number
@@ -42,25 +46,40 @@ interface Play {
 }
 
 /** Sends `answer`. The output tokens that a whole one states, 0 for any other. */
-export async function play({ answer, request, response, index, hold }: Play): Promise<number> {
+export async function play({ answer, request, dialect, isStream, response, index, hold }: Play): Promise<number> {
   if (answer.delayMs !== undefined) await sleep(answer.delayMs)
   if (answer.resetAfterBytes === 0) {
     response.destroy()
     return 0
   }
   const message = messageOf(answer, request, index)
-  const isStream = request['stream'] === true && answer.body === undefined && (answer.status ?? 200) < 300
-  const frames =
-    answer.body !== undefined ? [answer.body] : isStream ? [...messageFrames(message)] : [JSON.stringify(message)]
-  const body = frames.map(frame => Buffer.from(frame))
+  const { type, body } = said({ answer, dialect, message, isStream })
   response.writeHead(answer.status ?? 200, {
-    'content-type': isStream ? 'text/event-stream; charset=utf-8' : 'application/json',
+    'content-type': type,
     'request-id': `req_upstream_${index}`,
     ...answer.headers,
   })
   if (isStream) response.flushHeaders()
   const isWhole = await send(response, body, { ...answer, hold })
   return isWhole && answer.body === undefined ? message.usage.output_tokens : 0
+}
+
+interface Said {
+  readonly answer: Answer
+  readonly dialect: Dialect
+  readonly message: SpokenMessage
+  readonly isStream: boolean
+}
+
+function said({ answer, dialect, message, isStream }: Said): { type: string; body: Buffer[] } {
+  const { body, error, frames, status = 200, breakAtFrame } = answer
+  const json = 'application/json'
+  if (body !== undefined) return { type: json, body: [Buffer.from(body)] }
+  if (error !== undefined) return { type: json, body: [Buffer.from(JSON.stringify(dialect.error(status, error)))] }
+  if (!isStream || status >= 300) return { type: json, body: [Buffer.from(JSON.stringify(dialect.whole(message)))] }
+  const spoken = frames?.map(frame => Buffer.from(frame)) ?? dialect.frames(message)
+  const kept = breakAtFrame === undefined ? spoken : [...spoken.slice(0, breakAtFrame), dialect.brokenFrame]
+  return { type: dialect.streamType, body: [...kept] }
 }
 
 type Pace = Pick<Answer, 'chunkDelayMs' | 'holdAtFrame' | 'cutAfterBytes' | 'resetAfterBytes'> & Pick<Play, 'hold'>

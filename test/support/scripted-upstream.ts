@@ -1,6 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { anthropicMessages } from './dialects/anthropic-messages.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import { markerScript } from './marker-script.ts'
 import { type Answer, play } from './scripted-answer.ts'
 
 /** One request as it came in. */
@@ -19,7 +22,9 @@ export type Script = readonly Answer[] | ((request: Recorded, index: number) => 
 interface Options {
   /** `markerScript` by default. */
   readonly script?: Script
-  /** What /v1/messages/count_tokens answers, 42 by default; `absent` is a server without that route. */
+  /** How it speaks; in Anthropic's format by default. */
+  readonly dialect?: Dialect
+  /** What its route for counting tokens answers, 42 by default; `absent` is a server without that route. */
   readonly countTokens?: number | 'absent'
   /** A free one by default. */
   readonly port?: number
@@ -27,8 +32,13 @@ interface Options {
 
 export type ScriptedUpstream = Awaited<ReturnType<typeof startScriptedUpstream>>
 
-/** Starts a local server in Anthropic's format that says what its script tells it to. Works below any path prefix. */
-export async function startScriptedUpstream({ script = markerScript, countTokens = 42, port = 0 }: Options = {}) {
+/** Starts a local server of a provider's protocol that says what its script tells it to. Works below any path prefix. */
+export async function startScriptedUpstream({
+  script = markerScript,
+  dialect = anthropicMessages,
+  countTokens = 42,
+  port = 0,
+}: Options = {}) {
   const requests: Recorded[] = []
   const countRequests: Recorded[] = []
   const sockets = new Set<Socket>()
@@ -43,33 +53,45 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
     frames.open()
   }
 
-  const onMessages = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    open++
-    response.once('close', () => open--)
-    const recorded = await record(request, response)
+  const onCall = async (recorded: Recorded, response: ServerResponse, isStream: boolean): Promise<void> => {
     const index = requests.push(recorded) - 1
     const answer =
       typeof script === 'function' ? await script(recorded, index) : (script[Math.min(index, script.length - 1)] ?? {})
     arrivals.check()
     await entrance.pass()
-    outputTokens += await play({ answer, request: recorded.body, response, index, hold: frames.holdHere })
+    outputTokens += await play({
+      answer,
+      request: recorded.body,
+      dialect,
+      isStream,
+      response,
+      index,
+      hold: frames.holdHere,
+    })
   }
 
-  const onCount = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    countRequests.push(await record(request, response))
-    if (countTokens === 'absent') sendJson(response, { status: 404, body: notFound })
-    else sendJson(response, { status: 200, body: { input_tokens: countTokens } })
+  const onRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    open++
+    response.once('close', () => open--)
+    const recorded = await record(request, response)
+    const asked = dialect.ask((request.url ?? '').split('?')[0] ?? '', recorded.body)
+    if (asked === 'stream' || asked === 'whole') return onCall(recorded, response, asked === 'stream')
+    if (asked === 'embeddings') {
+      requests.push(recorded)
+      return sendJson(response, { status: 200, body: dialect.embeddings?.(recorded.body) })
+    }
+    if (asked === 'count') countRequests.push(recorded)
+    if (asked === undefined || countTokens === 'absent') sendJson(response, { status: 404, body: notFound })
+    else sendJson(response, { status: 200, body: dialect.count(countTokens) })
   }
 
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0] ?? ''
     // A connection that breaks is a case under test, not a fault of this server.
     response.on('error', () => undefined)
-    const quietly = (work: Promise<void>) => void work.catch(() => response.destroy())
-    if (path.endsWith('/v1/messages')) quietly(onMessages(request, response))
-    else if (path.endsWith('/v1/messages/count_tokens')) quietly(onCount(request, response))
-    else if (path.endsWith('/v1/models')) sendJson(response, { status: 200, body: { data: [], has_more: false } })
-    else sendJson(response, { status: 404, body: notFound })
+    if (path.endsWith('/v1/models')) sendJson(response, { status: 200, body: { data: [], has_more: false } })
+    else if (request.method !== 'POST') sendJson(response, { status: 404, body: notFound })
+    else void onRequest(request, response).catch(() => response.destroy())
   })
   server.on('connection', socket => {
     sockets.add(socket)
@@ -82,7 +104,7 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
     /** `http://127.0.0.1:port`. */
     url: `http://127.0.0.1:${address.port}`,
     port: address.port,
-    /** Requests of /v1/messages, oldest first. */
+    /** Requests for an answer, oldest first. */
     requests: requests as readonly Recorded[],
     countRequests: countRequests as readonly Recorded[],
     /** Sum of the output tokens that whole answers stated. */
@@ -97,7 +119,7 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
     hold: entrance.close,
     /** Lets go on what waits, before its head or at a frame. */
     release,
-    /** Resolves once `count` requests of /v1/messages have come in. */
+    /** Resolves once `count` requests for an answer have come in. */
     received: arrivals.until,
     async stop(): Promise<void> {
       release()
@@ -105,24 +127,6 @@ export async function startScriptedUpstream({ script = markerScript, countTokens
       await new Promise(resolve => server.close(resolve))
     },
   }
-}
-
-/**
- * Finds its answers in the prompt: `[[{"text":"hi"}]]`, or `[[[{"tool_calls":[...]}, {"text":"done"}]]]` for a turn with
- * tools, one answer a model call. Without a marker the answer is "ok".
- */
-export function markerScript({ body }: Recorded): Answer {
-  const messages = body['messages'] as readonly { readonly role: string; readonly content: unknown }[]
-  const promptAt = messages.findLastIndex(
-    ({ role, content }) => role === 'user' && JSON.stringify(content).includes('[['),
-  )
-  if (promptAt < 0) return {}
-  const { content } = messages[promptAt] ?? {}
-  const text =
-    typeof content === 'string' ? content : (content as { text?: string }[]).map(block => block.text ?? '').join('')
-  const answers = [JSON.parse(/\[\[(.*)\]\]/s.exec(text)?.[1] ?? '{}')].flat() as Answer[]
-  const calls = messages.slice(promptAt).filter(({ role }) => role === 'assistant').length
-  return answers[Math.min(calls, answers.length - 1)] ?? {}
 }
 
 async function record(request: IncomingMessage, response: ServerResponse): Promise<Recorded> {
