@@ -2,6 +2,7 @@ import { agentRoutes } from './agents.ts'
 import { eventRoutes } from './events.ts'
 import { messageRoutes } from './messages.ts'
 import { modelRoutes } from './models.ts'
+import { openAiRoutes } from './openai.ts'
 import type { Route } from './route.ts'
 import { sessionRoutes } from './sessions.ts'
 import { systemRoutes } from './system.ts'
@@ -14,6 +15,7 @@ export const api = {
   System: systemRoutes,
   Models: modelRoutes,
   Messages: messageRoutes,
+  OpenAI: openAiRoutes,
   Agents: agentRoutes,
   Sessions: sessionRoutes,
   Events: eventRoutes,

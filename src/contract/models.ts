@@ -15,6 +15,24 @@ export const Model = Type.Object({
 })
 export type Model = Static<typeof Model>
 
+/** How one upstream of a model does, seen from the process that answers. */
+export const DeploymentState = Type.Object({
+  id: Type.String(),
+  state: Type.Union([Type.Literal('healthy'), Type.Literal('cooling'), Type.Literal('probing')], {
+    description: 'cooling: out after failures; probing: one call may try it',
+  }),
+  cooling_until: Nullable(Type.String({ format: 'date-time' })),
+  last_error: Nullable(Type.String({ description: 'Such as http_429 or upstream_timeout; stays after a recovery' })),
+  calls: Type.Integer({ description: 'Calls at work' }),
+})
+export type DeploymentState = Static<typeof DeploymentState>
+
+/** One model with the state of what serves it. */
+export const ModelDetails = Type.Object({
+  ...Model.properties,
+  deployments: Type.Optional(Type.Array(DeploymentState)),
+})
+
 const base = { access: 'key', errorShape: 'anthropic' } as const
 
 export const modelRoutes = {
@@ -47,7 +65,7 @@ export const modelRoutes = {
     method: 'GET',
     path: '/v1/models/{model_id}',
     params: Type.Object({ model_id: Type.String() }),
-    responses: { 200: Model },
+    responses: { 200: ModelDetails },
     summary: 'Read one model',
   }),
 }

@@ -3,8 +3,8 @@ import type { Static, TSchema } from 'typebox'
 /** Who may call a route. `key-or-query` also takes the key as `?key=`; `webhook` checks a token of its own. */
 export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'webhook'
 
-/** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, or Anthropic's envelope. */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic'
+/** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's or OpenAI's envelope. */
+export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -1,0 +1,128 @@
+import { Type } from 'typebox'
+import type { ErrorCode } from './errors.ts'
+import { route } from './route.ts'
+
+const base = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024 } as const
+
+const open = { additionalProperties: true } as const
+const Model = Type.String({ minLength: 1 })
+const Stream = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]))
+const TokenLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]))
+
+/** `{error:{message,type,param,code}}`, on the paths of OpenAI's API. */
+export const OpenAiError = Type.Object({
+  error: Type.Object({
+    message: Type.String(),
+    type: Type.String(),
+    param: Type.Union([Type.String(), Type.Null()]),
+    code: Type.Union([Type.String(), Type.Null()]),
+  }),
+})
+
+/** What OpenAI's clients read of an error besides its text. */
+interface OpenAiKind {
+  readonly type: string
+  readonly code: string | null
+}
+
+const wrong: OpenAiKind = { type: 'invalid_request_error', code: null }
+const failed: OpenAiKind = { type: 'server_error', code: 'server_error' }
+
+const kinds: Readonly<Record<ErrorCode, OpenAiKind>> = {
+  invalid_request: wrong,
+  unauthorized: { ...wrong, code: 'invalid_api_key' },
+  budget_exceeded: { type: 'insufficient_quota', code: 'insufficient_quota' },
+  forbidden: { type: 'permission_error', code: null },
+  not_found: { ...wrong, code: 'model_not_found' },
+  method_not_allowed: wrong,
+  conflict: wrong,
+  payload_too_large: { ...wrong, code: 'request_too_large' },
+  unsupported_media_type: wrong,
+  idempotency_mismatch: wrong,
+  rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  internal: failed,
+  upstream_unreachable: failed,
+  unavailable: failed,
+  upstream_timeout: { type: 'server_error', code: 'timeout' },
+  overloaded: { type: 'server_error', code: 'server_is_overloaded' },
+}
+
+/** An error as OpenAI's clients read it. `code` replaces the one that goes with the error code. */
+export const openAiError = (error: ErrorCode, message: string, code: string | null = kinds[error].code) => ({
+  error: { message, type: kinds[error].type, param: null, code },
+})
+
+export const openAiRoutes = {
+  chat: route({
+    ...base,
+    id: 'openai.chat',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    body: Type.Object(
+      {
+        model: Model,
+        messages: Type.Array(Type.Unknown(), { minItems: 1 }),
+        stream: Stream,
+        max_tokens: TokenLimit,
+        max_completion_tokens: TokenLimit,
+      },
+      open,
+    ),
+    responses: {
+      200: Type.Object(
+        {
+          id: Type.String(),
+          object: Type.Literal('chat.completion'),
+          created: Type.Integer(),
+          model: Type.String(),
+          choices: Type.Array(Type.Object({ index: Type.Integer() }, open)),
+        },
+        open,
+      ),
+    },
+    summary: 'Complete a chat, in OpenAI’s format; `stream: true` answers as server-sent events',
+  }),
+  responses: route({
+    ...base,
+    id: 'openai.responses',
+    method: 'POST',
+    path: '/v1/responses',
+    body: Type.Object(
+      {
+        model: Model,
+        input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]),
+        stream: Stream,
+        max_output_tokens: TokenLimit,
+      },
+      open,
+    ),
+    responses: {
+      200: Type.Object(
+        {
+          id: Type.String(),
+          object: Type.Literal('response'),
+          created_at: Type.Number(),
+          status: Type.String(),
+          model: Type.String(),
+          output: Type.Array(Type.Object({ type: Type.String() }, open)),
+        },
+        open,
+      ),
+    },
+    summary: 'Make a response, in OpenAI’s format; nothing is stored, so each call brings its whole input',
+  }),
+  embeddings: route({
+    ...base,
+    id: 'openai.embeddings',
+    method: 'POST',
+    path: '/v1/embeddings',
+    body: Type.Object(
+      { model: Model, input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]) },
+      open,
+    ),
+    responses: {
+      200: Type.Object({ object: Type.Literal('list'), data: Type.Array(Type.Unknown()), model: Type.String() }, open),
+    },
+    summary: 'Embed text, in OpenAI’s format, with a model of an OpenAI-compatible upstream',
+  }),
+}

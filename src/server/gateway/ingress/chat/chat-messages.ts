@@ -1,0 +1,116 @@
+import { invalid } from '../../../platform/errors.ts'
+import { type Block, fileBlock, imageBlock, inputOf, textBlocks } from '../content-parts.ts'
+import type { Conversation } from '../conversation.ts'
+import { type Fields, fieldsOf, isAbsent, isFields, textOf } from '../record.ts'
+import type { Note } from '../settings.ts'
+import { toolCallId, toolName } from '../tool-names.ts'
+
+/** Adds the messages of a chat request to a conversation. */
+export function addChatMessages(messages: readonly unknown[], conversation: Conversation, note: Note): void {
+  /** The last call of each name: results of the older form name the function, not the call. */
+  const calls = new Map<string, string>()
+  for (const [at, message] of messages.entries()) {
+    const path = `messages.${at}`
+    if (!isFields(message)) throw invalid(`${path} must be an object`)
+    if (textOf(message['name']) !== undefined && message['role'] !== 'function') note(`${path}.name`)
+    addMessage(message, { path, conversation, note, calls })
+  }
+}
+
+interface Place {
+  readonly path: string
+  readonly conversation: Conversation
+  readonly note: Note
+  readonly calls: Map<string, string>
+}
+
+function addMessage(message: Fields, place: Place): void {
+  const { path, conversation } = place
+  const { role, content } = message
+  switch (role) {
+    case 'system':
+    case 'developer':
+      conversation.addSystem(blocksOf(content, `${path}.content`), path)
+      break
+    case 'user':
+      conversation.add('user', blocksOf(content, `${path}.content`))
+      break
+    case 'assistant':
+      conversation.add('assistant', assistantBlocks(message, place))
+      break
+    case 'tool':
+      conversation.add('user', [resultBlock(message['tool_call_id'], content, path)])
+      break
+    case 'function':
+      conversation.add('user', [resultBlock(place.calls.get(String(message['name'])), content, path)])
+      break
+    default:
+      throw invalid(`${path}.role must be system, developer, user, assistant or tool`)
+  }
+}
+
+function resultBlock(id: unknown, content: unknown, path: string): Block {
+  if (typeof id !== 'string') throw invalid(`${path}.tool_call_id must name a call`)
+  const blocks = blocksOf(content, `${path}.content`)
+  return {
+    type: 'tool_result',
+    tool_use_id: toolCallId(id),
+    content: blocks.length > 0 ? blocks : [{ type: 'text', text: '(no output)' }],
+  }
+}
+
+function blocksOf(content: unknown, path: string): readonly Block[] {
+  if (isAbsent(content)) return []
+  if (typeof content === 'string') return textBlocks(content)
+  if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
+  return content.flatMap((part, at) => partBlocks(fieldsOf(part), `${path}.${at}`))
+}
+
+function partBlocks(part: Fields, path: string): readonly Block[] {
+  switch (part['type']) {
+    case 'text':
+      return textBlocks(part['text'], part)
+    case 'refusal':
+      return textBlocks(part['refusal'])
+    case 'image_url': {
+      const image = part['image_url']
+      return [imageBlock(isFields(image) ? image['url'] : image, part, `${path}.image_url`)]
+    }
+    case 'file':
+      return [fileBlock(fieldsOf(part['file']), part, `${path}.file`)]
+    default:
+      throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
+  }
+}
+
+function assistantBlocks(message: Fields, { path, note, calls }: Place): readonly Block[] {
+  const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
+  if (!isAbsent(audio)) note(`${path}.audio`)
+  // Without the signature that went with it a model does not take its own thinking back.
+  for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
+  const blocks = [...blocksOf(content, `${path}.content`), ...textBlocks(refusal)]
+  if (isFields(legacy)) {
+    const id = `call_${path.replaceAll('.', '_')}`
+    calls.set(String(legacy['name']), id)
+    blocks.push(callBlock({ id, function: legacy }, `${path}.function_call`, note))
+  }
+  if (isAbsent(toolCalls)) return blocks
+  if (!Array.isArray(toolCalls)) throw invalid(`${path}.tool_calls must be an array`)
+  for (const [at, call] of toolCalls.entries()) {
+    const block = callBlock(fieldsOf(call), `${path}.tool_calls.${at}`, note)
+    calls.set(String(block['name']), String(block['id']))
+    blocks.push(block)
+  }
+  return blocks
+}
+
+function callBlock({ id, function: called, custom }: Fields, path: string, note: Note): Block {
+  const { name, arguments: args, input } = fieldsOf(called ?? custom)
+  if (typeof id !== 'string' || typeof name !== 'string') throw invalid(`${path} must have an id and a name`)
+  return {
+    type: 'tool_use',
+    id: toolCallId(id),
+    name: toolName(name),
+    input: custom === undefined ? inputOf(args, `${path}.function.arguments`, note) : { input: textOf(input) ?? '' },
+  }
+}

@@ -1,0 +1,38 @@
+import type { Attempt, Call, Lane, Outcome, Refusal } from '../call.ts'
+import { parsedObject, readRequest } from '../request.ts'
+import type { Degradation } from '../translated/degradations.ts'
+import type { Ingress } from './ingress.ts'
+import { openAiRefusal } from './openai-problem.ts'
+import { createPivotSink, withDegraded } from './pivot-sink.ts'
+
+/**
+ * The lane for calls in another format than Anthropic's, by way of `inner`, which takes calls in that format. Every
+ * attempt converts the received body anew: what the target can take differs.
+ */
+export function pivotLane(ingress: Ingress, inner: Lane): Lane {
+  return async (attempt, sink) => {
+    const { call, ask, target } = attempt
+    const { body, degraded, writer } = ingress(parsedObject(call.body), {
+      target,
+      stream: ask.stream,
+      model: ask.model,
+      requestId: call.requestId,
+      createdAt: Math.floor(Date.now() / 1000),
+    })
+    const pivot = createPivotSink({ sink, writer, stream: ask.stream, degraded })
+    return asClient(await inner(anthropicAttempt(attempt, body), pivot), degraded)
+  }
+}
+
+/** The same attempt as a client of Anthropic's format would make it. */
+function anthropicAttempt(attempt: Attempt, body: object): Attempt {
+  const call: Call = { ...attempt.call, kind: 'messages', body: Buffer.from(JSON.stringify(body)), query: '' }
+  return { ...attempt, call, ask: readRequest(call) }
+}
+
+function asClient(result: Outcome | Refusal, found: readonly Degradation[]): Outcome | Refusal {
+  const degraded = [...found, ...(result.degraded ?? [])]
+  const listed = degraded.length === 0 ? result : { ...result, degraded }
+  if (listed.outcome !== 'refused') return listed
+  return openAiRefusal({ ...listed, headers: withDegraded(listed.headers, found) })
+}

@@ -1,0 +1,69 @@
+import { invalid } from '../../platform/errors.ts'
+import type { ModelTraits } from './model-traits.ts'
+import { type Fields, isAbsent } from './record.ts'
+
+/** What a request wants of the model's thinking. */
+export interface ReasoningWish {
+  /** One of OpenAI's words; null and undefined leave it to the model. */
+  readonly effort: unknown
+  /** True when the client wants to read what the model thinks. */
+  readonly showsThinking: boolean
+  /** True when the model must call a tool: it cannot think then. */
+  readonly isForced: boolean
+}
+
+interface Rules {
+  readonly traits: ModelTraits
+  readonly maxTokens: number
+  /** Takes down what became of the effort. */
+  readonly note: (action: string) => void
+}
+
+interface Reasoning {
+  readonly thinking?: Fields
+  readonly effort?: string
+}
+
+/** `thinking` and `output_config.effort` in Anthropic's format, where the model takes them. */
+export function reasoningFor({ effort, showsThinking, isForced }: ReasoningWish, rules: Rules): Reasoning {
+  const { traits, note } = rules
+  if (effort === 'none') return traits.noThinking === 'disabled' ? { thinking: { type: 'disabled' } } : {}
+  if (isAbsent(effort) && !showsThinking) return {}
+  const level = isAbsent(effort) ? undefined : knownEffort(effort, traits, note)
+  if (isForced) {
+    if (level !== undefined) note('thinking_off')
+    return {}
+  }
+  if (traits.thinking === 'budget') return level === undefined ? {} : budgetFor(level, rules)
+  const thinking = { type: 'adaptive', ...(showsThinking && { display: 'summarized' }) }
+  return level === undefined ? { thinking } : { thinking, effort: level }
+}
+
+const budgets: Readonly<Record<string, number>> = {
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+}
+
+/** The model's nearest effort. */
+function knownEffort(effort: unknown, { efforts }: ModelTraits, note: Rules['note']): string {
+  const asked = effort === 'minimal' ? 'low' : effort
+  if (typeof asked !== 'string' || !Object.hasOwn(budgets, asked))
+    throw invalid(`reasoning effort ${String(effort)} is not known`)
+  const nearest = efforts.length === 0 || efforts.includes(asked) ? asked : 'high'
+  if (nearest !== effort) note(nearest)
+  return nearest
+}
+
+/** The budget is a part of the tokens of the answer, and half of them must remain for what is said. */
+function budgetFor(level: string, { maxTokens, note }: Rules): Reasoning {
+  const budget = Math.min(budgets[level] ?? 0, Math.floor(maxTokens / 2))
+  if (budget < 1_024) {
+    note('thinking_off')
+    return {}
+  }
+  note('thinking_budget')
+  return { thinking: { type: 'enabled', budget_tokens: budget } }
+}

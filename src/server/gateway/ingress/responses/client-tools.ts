@@ -1,0 +1,112 @@
+import { type Fields, fieldsOf } from '../record.ts'
+
+/** A tool that the client runs itself and that has calls of a form of its own. */
+export interface ClientTool {
+  readonly description: string
+  readonly schema: Fields
+  /** The type of the item that calls it; its result's type has `_output` behind. */
+  readonly callType: string
+  /** What the item has besides its ids and status. */
+  callFields(input: Fields): Fields
+  /** The model's input that an item of the past came from. */
+  inputOf(item: Fields): Fields
+  /** What the result's item says. */
+  outputOf(item: Fields): unknown
+}
+
+const texts = { type: 'array', items: { type: 'string' } }
+const number = { type: 'integer' }
+
+/** By the type under which a request offers them. */
+export const clientTools: ReadonlyMap<string, ClientTool> = new Map([
+  [
+    'local_shell',
+    {
+      description: 'Runs a command on the local machine and returns its output.',
+      schema: {
+        type: 'object',
+        properties: { command: texts, working_directory: { type: 'string' }, timeout_ms: number },
+        required: ['command'],
+      },
+      callType: 'local_shell_call',
+      callFields: ({ command, working_directory = null, timeout_ms = null }) => ({
+        action: { type: 'exec', command: listOf(command), env: {}, timeout_ms, user: null, working_directory },
+      }),
+      inputOf: ({ action }) => picked(action, ['command', 'working_directory', 'timeout_ms']),
+      outputOf: ({ output }) => output,
+    },
+  ],
+  [
+    'shell',
+    {
+      description: 'Runs shell commands and returns what each wrote and how it ended.',
+      schema: {
+        type: 'object',
+        properties: { commands: texts, timeout_ms: number, max_output_length: number },
+        required: ['commands'],
+      },
+      callType: 'shell_call',
+      callFields: ({ commands, timeout_ms = null, max_output_length = null }) => ({
+        action: { commands: listOf(commands), timeout_ms, max_output_length },
+        environment: null,
+      }),
+      inputOf: ({ action }) => picked(action, ['commands', 'timeout_ms', 'max_output_length']),
+      outputOf: ({ output }) => JSON.stringify(output),
+    },
+  ],
+  [
+    'apply_patch',
+    {
+      description:
+        'Creates, updates or deletes one file. `diff` is a V4A diff: lines that begin with a space, + or -, in hunks that begin with @@; it is not needed to delete.',
+      schema: {
+        type: 'object',
+        properties: {
+          type: { enum: ['create_file', 'update_file', 'delete_file'] },
+          path: { type: 'string' },
+          diff: { type: 'string' },
+        },
+        required: ['type', 'path'],
+      },
+      callType: 'apply_patch_call',
+      callFields: ({ type, path, diff }) => ({
+        operation: { type, path, ...(type !== 'delete_file' && { diff: String(diff ?? '') }) },
+      }),
+      inputOf: ({ operation }) => picked(operation, ['type', 'path', 'diff']),
+      outputOf: ({ status, output }) => `${String(status)}${output ? `: ${String(output)}` : ''}`,
+    },
+  ],
+  [
+    'tool_search',
+    {
+      description: 'Finds tools that are not offered yet.',
+      schema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
+      callType: 'tool_search_call',
+      callFields: input => ({ execution: 'client', arguments: input }),
+      inputOf: item => fieldsOf(item['arguments']),
+      outputOf: ({ tools }) => `Found, and offered from now on: ${namesIn(tools) || 'nothing'}`,
+    },
+  ],
+])
+
+const byCall = new Map([...clientTools].map(([type, tool]) => [tool.callType, { type, tool }]))
+
+/** The tool that an item calls, or whose result it is; undefined for any other item. */
+export const clientToolOf = (itemType: string) => byCall.get(itemType.replace(/_output$/, ''))
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [String(value)])
+
+function picked(value: unknown, names: readonly string[]): Fields {
+  const fields = fieldsOf(value)
+  return Object.fromEntries(names.flatMap(name => (fields[name] == null ? [] : [[name, fields[name]]])))
+}
+
+function namesIn(tools: unknown): string {
+  if (!Array.isArray(tools)) return ''
+  return tools
+    .flatMap((tool): unknown[] => {
+      const { name, tools: inner } = fieldsOf(tool)
+      return Array.isArray(inner) ? inner.map(one => `${String(name)}__${String(fieldsOf(one)['name'])}`) : [name]
+    })
+    .join(', ')
+}
