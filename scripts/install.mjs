@@ -1,17 +1,67 @@
 // Installs packages from a lockfile: `node scripts/install.mjs <folder>`, or as a function. Plain JavaScript, because it
 // must run on Node 18.
 import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const modifiedAt = path => (existsSync(path) ? statSync(path).mtimeMs : 0)
 
+const isInstalled = folder =>
+  modifiedAt(join(folder, 'node_modules', '.package-lock.json')) >= modifiedAt(join(folder, 'package-lock.json'))
+
 /** Installs `folder` from its lockfile unless its modules are newer than that. */
 export function install(folder) {
-  const lockfile = join(folder, 'package-lock.json')
-  const installed = join(folder, 'node_modules', '.package-lock.json')
-  if (modifiedAt(installed) >= modifiedAt(lockfile)) return
+  if (isInstalled(folder)) return
+  const unlock = lock(folder)
+  try {
+    // Somebody else may have done it while we waited.
+    if (!isInstalled(folder)) runInstall(folder)
+  } finally {
+    unlock()
+  }
+}
+
+/** Two installs of one folder at a time would break each other's work: the second waits for the first. */
+function lock(folder) {
+  const name = createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 16)
+  const path = join(tmpdir(), `switchyard-install-${name}`)
+  while (!taken(path)) {
+    if (!isRunning(owner(path))) rmSync(path, { force: true })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  }
+  return () => rmSync(path, { force: true })
+}
+
+function taken(path) {
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function owner(path) {
+  try {
+    return Number(readFileSync(path, 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+function isRunning(pid) {
+  try {
+    // An owner that has not written its number yet counts as running.
+    return pid === 0 || process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function runInstall(folder) {
   process.stderr.write('Installing packages (once, about a minute) ...\n')
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: folder,
