@@ -1,24 +1,24 @@
 import { invalid } from '../../platform/errors.ts'
-import { type Fields, isFields, textOf } from './record.ts'
+import { isRecord, type Json, textIn } from '../../platform/json.ts'
 import type { Note } from './settings.ts'
 
 /** A content block in Anthropic's format. */
-export type Block = Fields & { readonly type: string }
+export type Block = Json & { readonly type: string }
 
 /** A text block, or none for a text that Anthropic's format refuses: one without anything to read. */
-export const textBlocks = (text: unknown, part: Fields = {}): readonly Block[] =>
+export const textBlocks = (text: unknown, part: Json = {}): readonly Block[] =>
   typeof text === 'string' && text.trim() !== '' ? [{ type: 'text', text, ...cacheMark(part) }] : []
 
 /** Media type and parameters, which must end in `;base64`. */
 const dataUrl = /^data:([^;,]+)(?:;[^;,]*)*;base64,/
 
 /** An image at a web address or in a data URL. */
-export function imageBlock(url: unknown, part: Fields, path: string): Block {
+export function imageBlock(url: unknown, part: Json, path: string): Block {
   if (typeof url !== 'string') throw invalid(`${path} must be a URL`)
   return { type: 'image', source: urlSource(url, path), ...cacheMark(part) }
 }
 
-function urlSource(url: string, path: string): Fields {
+function urlSource(url: string, path: string): Json {
   if (/^https?:\/\//i.test(url)) return { type: 'url', url }
   const found = dataUrl.exec(url)
   if (!found) throw invalid(`${path} must be an http(s) address or a base64 data URL`)
@@ -26,10 +26,10 @@ function urlSource(url: string, path: string): Fields {
 }
 
 /** A file with its data or address: PDF and text can be read. Files by id are stored elsewhere. */
-export function fileBlock(file: Fields, part: Fields, path: string): Block {
+export function fileBlock(file: Json, part: Json, path: string): Block {
   const { file_data: data, file_url: url, file_id: id, filename } = file
-  const title = textOf(filename)
-  const source = fileSource({ data: textOf(data), url: textOf(url), title }, path)
+  const title = textIn(filename)
+  const source = fileSource({ data: textIn(data), url: textIn(url), title }, path)
   if (!source)
     throw invalid(
       id === undefined
@@ -46,7 +46,7 @@ interface FileParts {
   readonly title: string | undefined
 }
 
-function fileSource({ data, url, title }: FileParts, path: string): Fields | undefined {
+function fileSource({ data, url, title }: FileParts, path: string): Json | undefined {
   if (url !== undefined) return urlSource(url, `${path}.file_url`)
   if (data === undefined) return undefined
   const found = dataUrl.exec(data)
@@ -61,18 +61,18 @@ function fileSource({ data, url, title }: FileParts, path: string): Fields | und
 }
 
 /** A mark of the client's where its prompt may be cached. */
-function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Fields): Fields {
-  if (isFields(own)) return { cache_control: own }
-  return isFields(breakpoint) ? { cache_control: { type: 'ephemeral' } } : {}
+function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Json): Json {
+  if (isRecord(own)) return { cache_control: own }
+  return isRecord(breakpoint) ? { cache_control: { type: 'ephemeral' } } : {}
 }
 
 /** An object as the text of a tool call's arguments holds it; anything else is wrapped and taken down. */
-export function inputOf(text: unknown, path: string, note: Note): Fields {
-  const raw = textOf(text) ?? ''
+export function inputOf(text: unknown, path: string, note: Note): Json {
+  const raw = textIn(text) ?? ''
   if (raw.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(raw)
-    if (isFields(value)) return value
+    if (isRecord(value)) return value
   } catch {
     // The model wrote it, so there is nobody to refuse it to: it must come back as it was said.
   }

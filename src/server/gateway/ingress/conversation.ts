@@ -75,7 +75,7 @@ function resultsAfterCalls(turns: readonly Turn[]): Turn[] {
   for (const turn of turns) {
     const rest = turn.blocks.filter(block => !placed.has(block))
     append(arranged, turn.role, rest)
-    append(arranged, 'user', results.get(turn) ?? [])
+    append(arranged, 'user', oneForEachCall(results.get(turn) ?? []))
   }
   return arranged
 }
@@ -92,6 +92,20 @@ function resultsByCaller(turns: readonly Turn[]): ReadonlyMap<Turn, readonly Blo
     }
   }
   return results
+}
+
+/**
+ * A call has one result, or providers refuse the request. Codex gives more than one when a program of the model reports
+ * before its end: they are parts of the first.
+ */
+function oneForEachCall(results: readonly Block[]): readonly Block[] {
+  const byCall = new Map<unknown, Block>()
+  for (const result of results) {
+    const id = result['tool_use_id']
+    const first = byCall.get(id)
+    byCall.set(id, first ? { ...first, content: [first['content'], result['content']].flat() } : result)
+  }
+  return [...byCall.values()]
 }
 
 /** An assistant's turn must not end with thinking: one that was broken off there is of no use to the model. */

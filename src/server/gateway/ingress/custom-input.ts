@@ -1,5 +1,4 @@
-import { jsonOr } from '../translated/json-or.ts'
-import { fieldsOf, textOf } from './record.ts'
+import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
 
 /** Reads the text out of the JSON `{"input": "..."}` while it is still coming. */
 export interface CustomInput {
@@ -24,7 +23,7 @@ export function createCustomInput(): CustomInput {
   const decodeMore = (): string => {
     if (at === undefined || isClosed) return ''
     const { end, closed } = safeEnd(json, at)
-    const added = textOf(jsonOr(`"${json.slice(at, end)}"`, '')) ?? ''
+    const added = textIn(jsonOr(`"${json.slice(at, end)}"`, '')) ?? ''
     at = end
     isClosed = closed
     text += added
@@ -42,7 +41,7 @@ export function createCustomInput(): CustomInput {
     },
     end() {
       const value = jsonOr(json, undefined)
-      const whole = textOf(fieldsOf(value)['input']) ?? (text === '' ? json : text)
+      const whole = textIn(recordOf(value)['input']) ?? (text === '' ? json : text)
       const rest = whole.startsWith(text) ? whole.slice(text.length) : ''
       text += rest
       return rest

@@ -1,8 +1,7 @@
 import { codeOfStatus, type ErrorCode } from '../../../contract/errors.ts'
 import { openAiError } from '../../../contract/openai.ts'
+import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import type { Refusal } from '../call.ts'
-import { jsonOr } from '../translated/json-or.ts'
-import { fieldsOf, textOf } from './record.ts'
 
 const tooLong = /prompt is too long|context (window|length)|maximum context/i
 
@@ -38,6 +37,6 @@ function messageIn(body: Buffer): string | undefined {
   const text = body.toString().trim()
   const value = jsonOr(text, undefined)
   if (value === undefined) return text.slice(0, 1_000) || undefined
-  const { error, message, detail } = fieldsOf(value)
-  return textOf(fieldsOf(error)['message']) ?? textOf(error) ?? textOf(message) ?? textOf(detail)
+  const { error, message, detail } = recordOf(value)
+  return textIn(recordOf(error)['message']) ?? textIn(error) ?? textIn(message) ?? textIn(detail)
 }

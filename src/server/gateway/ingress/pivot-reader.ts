@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import { sseReader } from '../../../contract/sse.ts'
+import { isRecord, type Json, recordOf, textIn } from '../../platform/json.ts'
 import { withUsage } from '../counting/token-counts.ts'
 import type { StopReason } from '../translated/model-event.ts'
 import { noUsage, type PivotEvent, type PivotUsage } from './pivot-event.ts'
-import { type Fields, fieldsOf, isFields, textOf } from './record.ts'
 
 /** Reads an answer in Anthropic's format from its bytes, which may be cut anywhere. Never throws. */
 export interface PivotReader {
@@ -54,7 +54,7 @@ export function createBodyReader(): PivotReader {
     end() {
       try {
         const message: unknown = JSON.parse(Buffer.concat(chunks).toString())
-        return isFields(message) && Array.isArray(message['content']) ? [...eventsOfMessage(message)] : [unreadable]
+        return isRecord(message) && Array.isArray(message['content']) ? [...eventsOfMessage(message)] : [unreadable]
       } catch {
         return [unreadable]
       }
@@ -63,7 +63,7 @@ export function createBodyReader(): PivotReader {
 }
 
 /** The events that say a whole message, as its stream would have. */
-function* eventsOfMessage(message: Fields): Generator<PivotEvent> {
+function* eventsOfMessage(message: Json): Generator<PivotEvent> {
   const reading = new MessageReading()
   const content = message['content'] as readonly unknown[]
   const { stop_reason, stop_sequence, usage } = message
@@ -78,7 +78,7 @@ function* eventsOfMessage(message: Fields): Generator<PivotEvent> {
 
 interface OpenBlock {
   readonly key: string
-  readonly block: Fields
+  readonly block: Json
   /** A block that goes on only as a whole: no client's format has its pieces. */
   readonly isWhole: boolean
   json: string
@@ -98,20 +98,20 @@ class MessageReading {
 
   *take(data: string): Generator<PivotEvent> {
     const event: unknown = JSON.parse(data)
-    if (isFields(event)) yield* this.onEvent(event)
+    if (isRecord(event)) yield* this.onEvent(event)
   }
 
-  *onEvent(event: Fields): Generator<PivotEvent> {
+  *onEvent(event: Json): Generator<PivotEvent> {
     if (this.#isOver) return
     switch (event['type']) {
       case 'message_start':
-        yield* this.#onStart(fieldsOf(event['message']))
+        yield* this.#onStart(recordOf(event['message']))
         break
       case 'content_block_start':
-        yield* this.#onBlock(String(event['index']), fieldsOf(event['content_block']))
+        yield* this.#onBlock(String(event['index']), recordOf(event['content_block']))
         break
       case 'content_block_delta':
-        yield* this.#onDelta(fieldsOf(event['delta']))
+        yield* this.#onDelta(recordOf(event['delta']))
         break
       case 'content_block_stop':
         yield* this.#onBlockEnd()
@@ -127,35 +127,35 @@ class MessageReading {
         yield { type: 'ping' }
         break
       case 'error':
-        yield* this.fail(errorEvent(fieldsOf(event['error'])))
+        yield* this.fail(errorEvent(recordOf(event['error'])))
     }
   }
 
-  *#onStart({ model, usage }: Fields): Generator<PivotEvent> {
-    yield { type: 'message_start', model: textOf(model) }
+  *#onStart({ model, usage }: Json): Generator<PivotEvent> {
+    yield { type: 'message_start', model: textIn(model) }
     yield this.#used(usage)
   }
 
-  *#onBlock(key: string, block: Fields): Generator<PivotEvent> {
+  *#onBlock(key: string, block: Json): Generator<PivotEvent> {
     const start = startOf(block)
     this.#open = { key, block, isWhole: start === undefined, json: '' }
     if (!start) return
     yield { type: 'block_start', key, block: start }
     // Empty in nearly every stream; a whole message has all of it here.
-    const text = textOf(block['text']) ?? textOf(block['thinking'])
+    const text = textIn(block['text']) ?? textIn(block['thinking'])
     if (text) yield { type: 'block_delta', key, text }
-    const signature = textOf(block['signature'])
+    const signature = textIn(block['signature'])
     if (signature) yield { type: 'block_signature', key, signature }
   }
 
-  *#onDelta(delta: Fields): Generator<PivotEvent> {
+  *#onDelta(delta: Json): Generator<PivotEvent> {
     const open = this.#open
     if (!open) return
     const { key } = open
-    const json = textOf(delta['partial_json'])
+    const json = textIn(delta['partial_json'])
     if (json !== undefined) open.json += json
-    const text = textOf(delta['text']) ?? textOf(delta['thinking']) ?? json
-    const signature = textOf(delta['signature'])
+    const text = textIn(delta['text']) ?? textIn(delta['thinking']) ?? json
+    const signature = textIn(delta['signature'])
     if (open.isWhole) return
     if (text) yield { type: 'block_delta', key, text }
     if (signature) yield { type: 'block_signature', key, signature }
@@ -169,19 +169,19 @@ class MessageReading {
     if (isWhole) yield { type: 'block_start', key, block: { type: 'whole', block: filled(block, json) } }
     // A call without arguments streams none, and some upstreams put all of them into the start.
     else if (block['type'] === 'tool_use' && json.trim() === '')
-      yield { type: 'block_delta', key, text: JSON.stringify(fieldsOf(block['input'])) }
+      yield { type: 'block_delta', key, text: JSON.stringify(recordOf(block['input'])) }
     yield { type: 'block_stop', key }
   }
 
-  *#onMessageDelta({ delta, usage }: Fields): Generator<PivotEvent> {
+  *#onMessageDelta({ delta, usage }: Json): Generator<PivotEvent> {
     yield this.#used(usage)
-    const { stop_reason: reason, stop_sequence: sequence } = fieldsOf(delta)
+    const { stop_reason: reason, stop_sequence: sequence } = recordOf(delta)
     if (typeof reason !== 'string') return
     yield { type: 'stop', reason: stopReasonOf(reason), ...(typeof sequence === 'string' && { sequence }) }
   }
 
   #used(usage: unknown): PivotEvent {
-    const details = fieldsOf(fieldsOf(usage)['output_tokens_details'])
+    const details = recordOf(recordOf(usage)['output_tokens_details'])
     const thinking = details['thinking_tokens']
     this.#usage = {
       ...withUsage(this.#usage, usage),
@@ -194,13 +194,13 @@ class MessageReading {
 type Start = Extract<PivotEvent, { readonly type: 'block_start' }>['block']
 
 /** Undefined for a block that goes on only as a whole. */
-function startOf({ type, id, name }: Fields): Start | undefined {
+function startOf({ type, id, name }: Json): Start | undefined {
   if (type === 'text' || type === 'thinking') return { type }
   return type === 'tool_use' ? { type, id: String(id), name: String(name) } : undefined
 }
 
 /** A whole block with the input that its deltas brought. */
-function filled(block: Fields, json: string): Fields & { readonly type: string } {
+function filled(block: Json, json: string): Json & { readonly type: string } {
   const type = String(block['type'])
   if (json.trim() === '') return { ...block, type }
   try {
@@ -236,8 +236,8 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   overloaded_error: 'overloaded',
 }
 
-const errorEvent = ({ type, message }: Fields): PivotEvent => ({
+const errorEvent = ({ type, message }: Json): PivotEvent => ({
   type: 'error',
   code: codes[String(type)] ?? 'upstream_unreachable',
-  message: textOf(message) ?? 'the upstream failed',
+  message: textIn(message) ?? 'the upstream failed',
 })

@@ -1,6 +1,6 @@
 import { invalid } from '../../platform/errors.ts'
+import { isAbsent, type Json } from '../../platform/json.ts'
 import type { ModelTraits } from './model-traits.ts'
-import { type Fields, isAbsent } from './record.ts'
 
 /** What a request wants of the model's thinking. */
 export interface ReasoningWish {
@@ -20,7 +20,7 @@ interface Rules {
 }
 
 interface Reasoning {
-  readonly thinking?: Fields
+  readonly thinking?: Json
   readonly effort?: string
 }
 

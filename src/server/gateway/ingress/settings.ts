@@ -1,7 +1,7 @@
 import { invalid } from '../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../platform/json.ts'
 import { traitsOf } from './model-traits.ts'
 import { type ReasoningWish, reasoningFor } from './reasoning.ts'
-import { type Fields, fieldsOf, isAbsent, isFields, textOf } from './record.ts'
 
 /** Takes down what became of something that could not be carried over. `dropped` unless an action is given. */
 export type Note = (path: string, action?: string) => void
@@ -31,7 +31,7 @@ interface Options {
 }
 
 /** The settings in Anthropic's format. Keys always come in the same order. */
-export function anthropicSettings(settings: Settings, { upstreamModel, note, paths }: Options): Fields {
+export function anthropicSettings(settings: Settings, { upstreamModel, note, paths }: Options): Json {
   const traits = traitsOf(upstreamModel)
   const maxTokens = settings.maxTokens || defaultMaxTokens
   const { thinking, effort } = reasoningFor(settings, { traits, maxTokens, note: action => note(paths.effort, action) })
@@ -39,7 +39,7 @@ export function anthropicSettings(settings: Settings, { upstreamModel, note, pat
   const stops = settings.stop.filter(text => text.trim() !== '')
   if (stops.length < settings.stop.length) note('stop', 'blank_dropped')
   const config = { ...(effort && { effort }), ...(format && { format }) }
-  const user = textOf(settings.user)
+  const user = textIn(settings.user)
   return {
     max_tokens: maxTokens,
     ...sampling(settings, { isRefused: !traits.takesSampling, thinks: thinking?.['type'] === 'enabled', note }),
@@ -56,7 +56,7 @@ interface SamplingRules {
   readonly note: Note
 }
 
-function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules): Fields {
+function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules): Json {
   const given = Object.entries({ temperature: settings.temperature, top_p: settings.top_p, top_k: settings.top_k })
   const kept: Record<string, number> = {}
   for (const [name, value] of given) {
@@ -72,16 +72,16 @@ function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules
   return kept
 }
 
-function outputFormat(format: unknown, path: string): Fields | undefined {
-  if (!isFields(format) || format['type'] !== 'json_schema') return undefined
-  const { schema } = isFields(format['json_schema']) ? format['json_schema'] : format
-  if (!isFields(schema)) throw invalid(`${path}.schema must be an object`)
+function outputFormat(format: unknown, path: string): Json | undefined {
+  if (!isRecord(format) || format['type'] !== 'json_schema') return undefined
+  const { schema } = isRecord(format['json_schema']) ? format['json_schema'] : format
+  if (!isRecord(schema)) throw invalid(`${path}.schema must be an object`)
   return { type: 'json_schema', schema }
 }
 
 /** What a model is told when any JSON object will do: Anthropic's format has no such setting. */
 export function jsonHint(format: unknown, path: string, note: Note): string | undefined {
-  if (fieldsOf(format)['type'] !== 'json_object') return undefined
+  if (recordOf(format)['type'] !== 'json_object') return undefined
   note(path, 'told_in_system')
   return 'Answer with one JSON object and nothing else: no prose around it and no code fence.'
 }

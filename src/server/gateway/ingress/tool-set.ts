@@ -1,4 +1,4 @@
-import { type Fields, isFields } from './record.ts'
+import { isRecord, type Json } from '../../platform/json.ts'
 import { toolName } from './tool-names.ts'
 
 /** Where a tool comes from, so that its calls go back in the same form. */
@@ -11,7 +11,7 @@ export interface ToolOrigin {
 
 interface Definition {
   readonly description?: unknown
-  readonly schema: Fields
+  readonly schema: Json
 }
 
 /** The tools of a request under the names that the model gets. */
@@ -19,15 +19,15 @@ export interface ToolSet {
   /** Adds a tool; one that is there already stays as it is. */
   add(origin: ToolOrigin, definition: Definition): void
   /** Adds a tool that the provider runs itself, already in Anthropic's format. */
-  addHosted(tool: Fields & { readonly name: string }): void
+  addHosted(tool: Json & { readonly name: string }): void
   /** In Anthropic's format, in the order in which they were added. */
-  readonly wire: readonly Fields[]
+  readonly wire: readonly Json[]
   /** Whose call a call of that name is. A name that nobody offered is taken for a function's. */
   originOf(name: string): ToolOrigin
 }
 
 /** The schema of a tool whose input is one text. */
-export const textSchema: Fields = {
+export const textSchema: Json = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The raw text that the tool takes.' } },
   required: ['input'],
@@ -35,7 +35,7 @@ export const textSchema: Fields = {
 
 export function createToolSet(): ToolSet {
   const origins = new Map<string, ToolOrigin>()
-  const wire: Fields[] = []
+  const wire: Json[] = []
   return {
     wire,
     add(origin, { description, schema }) {
@@ -58,11 +58,11 @@ export function createToolSet(): ToolSet {
 }
 
 /** A schema of parameters as Anthropic's format wants it: always of an object. */
-export const objectSchema = (parameters: unknown): Fields =>
-  isFields(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} }
+export const objectSchema = (parameters: unknown): Json =>
+  isRecord(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} }
 
 /** What a model is told of a tool that takes text of a certain grammar. */
-export function customDescription(description: unknown, grammar: Fields): string {
+export function customDescription(description: unknown, grammar: Json): string {
   const { syntax, definition } = grammar
   const text = typeof description === 'string' ? description : ''
   const rule =
@@ -80,7 +80,7 @@ interface Choice {
 }
 
 /** `tool_choice` in Anthropic's format; nothing without tools, where it would be refused. */
-export function toolChoice({ choice, named, isParallel, hasTools }: Choice): Fields {
+export function toolChoice({ choice, named, isParallel, hasTools }: Choice): Json {
   if (!hasTools) return {}
   const serial = isParallel ? {} : { disable_parallel_tool_use: true }
   if (choice === 'none') return { tool_choice: { type: 'none' } }

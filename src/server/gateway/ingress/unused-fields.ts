@@ -1,4 +1,4 @@
-import { type Fields, isAbsent } from './record.ts'
+import { isAbsent, type Json } from '../../platform/json.ts'
 import type { Note } from './settings.ts'
 
 /** Values that ask for nothing. */
@@ -16,7 +16,7 @@ const idle: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /** Takes down every field of `request` that was given, asks for something and was not used. */
-export function noteUnused(request: Fields, used: ReadonlySet<string>, note: Note): void {
+export function noteUnused(request: Json, used: ReadonlySet<string>, note: Note): void {
   for (const [name, value] of Object.entries(request)) {
     if (isAbsent(value) || used.has(name) || idle[name]?.includes(value)) continue
     note(name.replaceAll(/[^\w.-]/g, '_').slice(0, 60))

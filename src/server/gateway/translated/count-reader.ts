@@ -1,7 +1,7 @@
+import { jsonOr } from '../../platform/json.ts'
 import { noTokens } from '../counting/token-counts.ts'
 import type { AnswerReader } from '../upstream/exchange.ts'
 import type { Codec } from './codec.ts'
-import { jsonOr } from './json-or.ts'
 
 /** Reads the answer of a provider's own token counter. What holds no count is a refusal: a guess may stand in. */
 export const createCountReader = ({ counting }: Pick<Codec, 'counting'>): AnswerReader => ({

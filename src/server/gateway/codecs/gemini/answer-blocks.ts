@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { rememberCall } from './calls.ts'
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
 import { type ReasoningState, writeState } from './reasoning-state.ts'
 
 interface Run {
@@ -66,19 +66,19 @@ export class AnswerBlocks {
     if (signature !== undefined && this.#run) this.#run.signature = signature
   }
 
-  call(call: JsonRecord, signature: string | undefined): void {
+  call(call: Json, signature: string | undefined): void {
     this.#close(signature)
     const id = this.#idOf(call['id'])
     if (signature !== undefined) rememberCall(this.#context, id, signature)
     const key = this.#nextKey()
     const args = isRecord(call['args']) ? call['args'] : {}
-    this.add({ type: 'block_start', key, block: { type: 'tool_use', id, name: textOf(call['name']) ?? '' } })
+    this.add({ type: 'block_start', key, block: { type: 'tool_use', id, name: nonEmptyText(call['name']) ?? '' } })
     this.add({ type: 'block_delta', key, text: JSON.stringify(args) })
     this.add({ type: 'block_stop', key })
   }
 
   /** A part that must come back as it is, and that clients have no block for. */
-  opaque(part: JsonRecord): void {
+  opaque(part: Json): void {
     this.#sealApart({ at: 'part', part })
   }
 
@@ -137,7 +137,7 @@ export class AnswerBlocks {
   /** Gemini's own id where clients take it, else one that comes out the same whenever this answer is read. */
   #idOf(given: unknown): string {
     const position = this.#calls++
-    const own = textOf(given)
+    const own = nonEmptyText(given)
     const isUsable = own !== undefined && idPattern.test(own) && !this.#ids.has(own)
     const id = isUsable ? own : madeId(this.#context.requestId, position)
     this.#ids.add(id)

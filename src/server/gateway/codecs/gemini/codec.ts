@@ -1,7 +1,7 @@
+import { countOf, isRecord } from '../../../platform/json.ts'
 import type { Codec } from '../../translated/codec.ts'
 import { wholeAnswer } from './answer.ts'
 import { GeminiDecoder } from './decoder.ts'
-import { countOf, isRecord } from './json-values.ts'
 import { geminiProblem } from './problem.ts'
 import { countRequest, geminiRequest } from './request.ts'
 

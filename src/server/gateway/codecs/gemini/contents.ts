@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext } from '../../translated/codec.ts'
 import { hasCallIds } from './calls.ts'
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
 import type { Losses } from './losses.ts'
 import { documentParts, imagePart, type Placed, searchResultText, textParts } from './media.ts'
 import type { ModelTraits } from './model-traits.ts'
@@ -11,8 +11,8 @@ import { convertToolResult, orphanText } from './tool-result.ts'
 interface UserTurn {
   readonly role: 'user'
   /** With the id of the call each answers. */
-  readonly responses: { readonly id: string; readonly part: JsonRecord }[]
-  readonly parts: JsonRecord[]
+  readonly responses: { readonly id: string; readonly part: Json }[]
+  readonly parts: Json[]
 }
 
 interface Options {
@@ -22,7 +22,7 @@ interface Options {
 }
 
 /** The `contents` of a request: turns of user and model that alternate, results first in the user's. */
-export function contentsOf({ messages }: AnthropicRequest, options: Options): readonly JsonRecord[] {
+export function contentsOf({ messages }: AnthropicRequest, options: Options): readonly Json[] {
   const conversation = new Conversation(options)
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
     if (!isRecord(message)) throw invalid(`messages.${index} must be an object`)
@@ -43,7 +43,7 @@ class Conversation {
     this.#options = options
   }
 
-  add({ role, content }: JsonRecord, path: string): void {
+  add({ role, content }: Json, path: string): void {
     if (role === 'assistant') this.#addModel(blocksOf(content, path))
     else {
       // Gemini has instructions at the top only.
@@ -52,7 +52,7 @@ class Conversation {
     }
   }
 
-  contents(): readonly JsonRecord[] {
+  contents(): readonly Json[] {
     return this.#turns.map((turn, index) => {
       if (turn.role === 'model') return { role: 'model', parts: turn.parts }
       const before = this.#turns[index - 1]
@@ -94,7 +94,7 @@ class Conversation {
 
   #answer(placed: Placed): void {
     const { block, path, losses } = placed
-    const id = textOf(block['tool_use_id']) ?? ''
+    const id = nonEmptyText(block['tool_use_id']) ?? ''
     const name = this.#names.get(id)
     if (name === undefined) {
       losses.note(path, 'approximated')
@@ -109,7 +109,7 @@ class Conversation {
     this.#say(moved)
   }
 
-  #say(parts: readonly JsonRecord[]): void {
+  #say(parts: readonly Json[]): void {
     if (parts.length > 0) this.#userTurn().parts.push(...parts)
   }
 
@@ -123,7 +123,7 @@ class Conversation {
 }
 
 /** Responses in the order of the calls: without ids that alone says which belongs to which. */
-function inOrderOf({ responses }: UserTurn, before: UserTurn | ModelTurn | undefined): readonly JsonRecord[] {
+function inOrderOf({ responses }: UserTurn, before: UserTurn | ModelTurn | undefined): readonly Json[] {
   const ids = before?.role === 'model' ? before.calls.map(({ id }) => id) : []
   const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length)
   return responses.toSorted((a, b) => place(a.id) - place(b.id)).map(({ part }) => part)

@@ -1,11 +1,10 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
+import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
-import { jsonOr } from '../../translated/json-or.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { AnswerBlocks } from './answer-blocks.ts'
 import { blocked, type Finish, finishOf } from './finish.ts'
 import { sourcesOf } from './grounding.ts'
-import { isRecord, type JsonRecord, recordsOf, textOf } from './json-values.ts'
 import { problemInStream } from './problem.ts'
 import { usageOf } from './usage.ts'
 
@@ -16,7 +15,7 @@ export class GeminiDecoder implements StreamDecoder {
   #hasStarted = false
   #isOver = false
   #finish: Finish | undefined
-  #grounding: JsonRecord | undefined
+  #grounding: Json | undefined
 
   constructor(context: CodecContext) {
     this.#blocks = new AnswerBlocks(context)
@@ -38,7 +37,7 @@ export class GeminiDecoder implements StreamDecoder {
     const [candidate] = recordsOf(chunk['candidates'])
     if (candidate) this.#read(candidate)
     const feedback = chunk['promptFeedback']
-    if (isRecord(feedback) && textOf(feedback['blockReason']) !== undefined) this.#finish = blocked
+    if (isRecord(feedback) && nonEmptyText(feedback['blockReason']) !== undefined) this.#finish = blocked
     return this.#blocks.take()
   }
 
@@ -56,15 +55,15 @@ export class GeminiDecoder implements StreamDecoder {
     return this.#blocks.take()
   }
 
-  #start(chunk: JsonRecord): void {
+  #start(chunk: Json): void {
     const usage = usageOf(chunk['usageMetadata'])
     if (this.#hasStarted) {
       if (usage) this.#blocks.add({ type: 'usage', usage })
       return
     }
     this.#hasStarted = true
-    const id = textOf(chunk['responseId'])
-    const model = textOf(chunk['modelVersion'])
+    const id = nonEmptyText(chunk['responseId'])
+    const model = nonEmptyText(chunk['modelVersion'])
     this.#blocks.add({
       type: 'message_start',
       ...(id !== undefined && { id }),
@@ -73,26 +72,26 @@ export class GeminiDecoder implements StreamDecoder {
     })
   }
 
-  #read(candidate: JsonRecord): void {
+  #read(candidate: Json): void {
     const { content, groundingMetadata: grounding } = candidate
     if (isRecord(content)) for (const part of recordsOf(content['parts'])) this.#readPart(part)
     if (isRecord(grounding)) this.#grounding = { ...this.#grounding, ...grounding }
-    const reason = textOf(candidate['finishReason'])
+    const reason = nonEmptyText(candidate['finishReason'])
     // Some models repeat the reason in every chunk: only the end of the stream ends the answer.
     if (reason !== undefined) this.#finish = finishOf(reason)
   }
 
-  #readPart(part: JsonRecord): void {
-    const signature = textOf(part['thoughtSignature'])
+  #readPart(part: Json): void {
+    const signature = nonEmptyText(part['thoughtSignature'])
     const { text, functionCall: call, executableCode: code, codeExecutionResult: result } = part
     if (isRecord(call)) this.#blocks.call(call, signature)
-    else if (isRecord(code)) this.#blocks.text(fenced(code['code'], textOf(code['language'])), signature)
+    else if (isRecord(code)) this.#blocks.text(fenced(code['code'], nonEmptyText(code['language'])), signature)
     else if (isRecord(result)) this.#blocks.text(fenced(result['output']), signature)
     else if (isRecord(part['toolCall']) || isRecord(part['toolResponse'])) this.#blocks.opaque(part)
     else this.#readWords(typeof text === 'string' ? text : undefined, part, signature)
   }
 
-  #readWords(text: string | undefined, part: JsonRecord, signature: string | undefined): void {
+  #readWords(text: string | undefined, part: Json, signature: string | undefined): void {
     if (text === undefined) {
       for (const kind of ['inlineData', 'fileData', 'videoMetadata']) {
         if (isRecord(part[kind])) this.#lose(`answer.${kind}`, 'dropped')
@@ -125,5 +124,5 @@ const unsaid = 'the upstream ended its answer for a reason of its own'
 
 const fenced = (text: unknown, language = ''): string => {
   const kind = language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase()
-  return `\n\`\`\`${kind}\n${textOf(text) ?? ''}\n\`\`\`\n`
+  return `\n\`\`\`${kind}\n${nonEmptyText(text) ?? ''}\n\`\`\`\n`
 }

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
+import { countOf, isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { AnthropicRequest } from '../../translated/codec.ts'
-import { countOf, isRecord, type JsonRecord, textOf } from './json-values.ts'
 import type { Losses } from './losses.ts'
 import type { ModelTraits } from './model-traits.ts'
 import { cleanSchema } from './schema.ts'
@@ -15,7 +15,7 @@ interface Options {
 const maxStopSequences = 5
 
 /** The `generationConfig` of a request. */
-export function generationConfigOf(request: AnthropicRequest, options: Options): JsonRecord {
+export function generationConfigOf(request: AnthropicRequest, options: Options): Json {
   const { traits, losses } = options
   const config = {
     maxOutputTokens: outputTokensOf(request, options),
@@ -46,7 +46,7 @@ function numberOf(request: AnthropicRequest, field: string, losses: Losses): num
 
 function stopSequencesOf(request: AnthropicRequest, losses: Losses): readonly string[] | undefined {
   const { stop_sequences: given } = request
-  const sequences = Array.isArray(given) ? given.filter(text => textOf(text) !== undefined) : []
+  const sequences = Array.isArray(given) ? given.filter(text => nonEmptyText(text) !== undefined) : []
   if (sequences.length > maxStopSequences) losses.note('stop_sequences', 'cut')
   return sequences.length === 0 ? undefined : sequences.slice(0, maxStopSequences)
 }
@@ -57,7 +57,7 @@ function formatOf({ output_config: config, output_format: old }: AnthropicReques
   return isRecord(format) ? { format, path: 'output_config.format' } : { format: old, path: 'output_format' }
 }
 
-function responseSchemaOf(request: AnthropicRequest, { traits, losses, hasTools }: Options): JsonRecord {
+function responseSchemaOf(request: AnthropicRequest, { traits, losses, hasTools }: Options): Json {
   noteOutputConfig(request, losses)
   const { format, path } = formatOf(request)
   if (!isRecord(format)) return {}

@@ -1,5 +1,5 @@
+import type { Json } from '../../../platform/json.ts'
 import type { Degradation } from '../../translated/degradations.ts'
-import type { JsonRecord } from './json-values.ts'
 
 /** Collects what a request loses on its way to Gemini, in the order of its finding. */
 export class Losses {
@@ -11,7 +11,7 @@ export class Losses {
   }
 
   /** Gemini caches by itself: marks are left out everywhere and listed once. */
-  markCache(holder: JsonRecord): void {
+  markCache(holder: Json): void {
     if (holder['cache_control'] !== undefined && holder['cache_control'] !== null) this.#hasCacheControl = true
   }
 

@@ -1,10 +1,10 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isRecord, type JsonRecord, recordsOf, textOf } from './json-values.ts'
+import { isRecord, type Json, nonEmptyText, recordsOf } from '../../../platform/json.ts'
 import type { Losses } from './losses.ts'
 
 /** A block, where it stands in the request, and the place to list what it loses. */
 export interface Placed {
-  readonly block: JsonRecord
+  readonly block: Json
   readonly path: string
   readonly losses: Losses
 }
@@ -21,12 +21,12 @@ const typesOfEnding: Readonly<Record<string, string>> = {
 }
 
 /** The part of an image block. */
-export function imagePart(placed: Placed): JsonRecord {
+export function imagePart(placed: Placed): Json {
   const { block, path } = placed
   const source = sourceOf(placed)
   switch (source['type']) {
     case 'base64':
-      return inline(textOf(source['media_type']) ?? 'image/png', source['data'])
+      return inline(nonEmptyText(source['media_type']) ?? 'image/png', source['data'])
     case 'url':
       return linked(placed, 'image/jpeg')
     default:
@@ -35,7 +35,7 @@ export function imagePart(placed: Placed): JsonRecord {
 }
 
 /** The parts of a document block: a PDF as it is, text as text. */
-export function documentParts(placed: Placed): readonly JsonRecord[] {
+export function documentParts(placed: Placed): readonly Json[] {
   const { block, path, losses } = placed
   const source = sourceOf(placed)
   const { citations } = block
@@ -43,11 +43,11 @@ export function documentParts(placed: Placed): readonly JsonRecord[] {
   return [...headingOf(block), ...bodyOf(placed, source)]
 }
 
-function bodyOf(placed: Placed, source: JsonRecord): readonly JsonRecord[] {
+function bodyOf(placed: Placed, source: Json): readonly Json[] {
   const { block, path } = placed
   switch (source['type']) {
     case 'base64':
-      return [inline(textOf(source['media_type']) ?? 'application/pdf', source['data'])]
+      return [inline(nonEmptyText(source['media_type']) ?? 'application/pdf', source['data'])]
     case 'url':
       return [linked(placed, 'application/pdf')]
     case 'text':
@@ -59,7 +59,7 @@ function bodyOf(placed: Placed, source: JsonRecord): readonly JsonRecord[] {
   }
 }
 
-function contentParts(placed: Placed, content: unknown): readonly JsonRecord[] {
+function contentParts(placed: Placed, content: unknown): readonly Json[] {
   if (typeof content === 'string') return textParts(content)
   return recordsOf(content).flatMap((block, index) => {
     if (block['type'] === 'image') return [imagePart({ ...placed, block, path: `${placed.path}.${index}` })]
@@ -68,35 +68,35 @@ function contentParts(placed: Placed, content: unknown): readonly JsonRecord[] {
 }
 
 /** A search result as text: its title, where it is from, and what it says. */
-export function searchResultText({ title, source, content }: JsonRecord): string {
-  const head = [textOf(title), textOf(source)].filter(line => line !== undefined)
-  const body = recordsOf(content).flatMap(block => textOf(block['text']) ?? [])
+export function searchResultText({ title, source, content }: Json): string {
+  const head = [nonEmptyText(title), nonEmptyText(source)].filter(line => line !== undefined)
+  const body = recordsOf(content).flatMap(block => nonEmptyText(block['text']) ?? [])
   return [...head, ...body].join('\n')
 }
 
-function headingOf({ title, context }: JsonRecord): readonly JsonRecord[] {
-  const lines = [textOf(title), textOf(context)].filter(line => line !== undefined)
+function headingOf({ title, context }: Json): readonly Json[] {
+  const lines = [nonEmptyText(title), nonEmptyText(context)].filter(line => line !== undefined)
   return lines.length === 0 ? [] : [{ text: `Document: ${lines.join('\n')}` }]
 }
 
 /** A text as a part; none for an empty one, which Gemini refuses. */
-export function textParts(text: unknown): readonly JsonRecord[] {
-  const words = textOf(text)
+export function textParts(text: unknown): readonly Json[] {
+  const words = nonEmptyText(text)
   return words === undefined ? [] : [{ text: words }]
 }
 
-function sourceOf({ block, path }: Placed): JsonRecord {
+function sourceOf({ block, path }: Placed): Json {
   const { source } = block
   if (!isRecord(source)) throw invalid(`${path}.source must be an object`)
   return source
 }
 
-const inline = (mimeType: string, data: unknown): JsonRecord => ({ inlineData: { mimeType, data } })
+const inline = (mimeType: string, data: unknown): Json => ({ inlineData: { mimeType, data } })
 
 const dataUrl = /^data:([^;,]+);base64,(.*)$/s
 
-function linked({ block, path, losses }: Placed, otherwise: string): JsonRecord {
-  const url = isRecord(block['source']) ? textOf(block['source']['url']) : undefined
+function linked({ block, path, losses }: Placed, otherwise: string): Json {
+  const url = isRecord(block['source']) ? nonEmptyText(block['source']['url']) : undefined
   if (url === undefined) throw invalid(`${path}.source.url must be a string`)
   const [, type, data] = dataUrl.exec(url) ?? []
   if (type !== undefined) return inline(type, data)
@@ -107,5 +107,5 @@ function linked({ block, path, losses }: Placed, otherwise: string): JsonRecord 
   return { fileData: { mimeType: known ?? otherwise, fileUri: url } }
 }
 
-const typeName = (block: JsonRecord, source: JsonRecord): string =>
+const typeName = (block: Json, source: Json): string =>
   `${String(block['type']).slice(0, 40)} source of type ${String(source['type']).slice(0, 40)}`

@@ -1,6 +1,6 @@
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import { hasCallIds, recallCall } from './calls.ts'
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
 import type { Losses } from './losses.ts'
 import type { Placed } from './media.ts'
 import type { ModelTraits } from './model-traits.ts'
@@ -9,7 +9,7 @@ import { type ReasoningState, readState } from './reasoning-state.ts'
 /** What the model said between two turns of the user. */
 export interface ModelTurn {
   readonly role: 'model'
-  readonly parts: JsonRecord[]
+  readonly parts: Json[]
   readonly calls: { readonly id: string; readonly name: string }[]
 }
 
@@ -48,7 +48,7 @@ class TurnWriter {
     losses.markCache(block)
     switch (block['type']) {
       case 'text':
-        if (textOf(block['text']) !== undefined) this.#turn.parts.push({ text: block['text'] })
+        if (nonEmptyText(block['text']) !== undefined) this.#turn.parts.push({ text: block['text'] })
         break
       case 'thinking':
         this.#addThinking(block, path)
@@ -61,12 +61,12 @@ class TurnWriter {
     }
   }
 
-  #addThinking({ signature, thinking }: JsonRecord, path: string): void {
+  #addThinking({ signature, thinking }: Json, path: string): void {
     const { context, traits, losses } = this.#options
-    const sealed = textOf(signature)
+    const sealed = nonEmptyText(signature)
     const opened = sealed === undefined || !traits.readsReasoning ? undefined : context.reasoning.open(sealed)
     const state = opened === undefined ? undefined : readState(opened)
-    if (state) this.#restore(state, textOf(thinking) ?? '')
+    if (state) this.#restore(state, nonEmptyText(thinking) ?? '')
     else losses.note(path, 'dropped')
   }
 
@@ -95,10 +95,10 @@ class TurnWriter {
     else parts.push(signed({ text: '' }, signature))
   }
 
-  #addCall({ id, name, input }: JsonRecord, path: string): void {
+  #addCall({ id, name, input }: Json, path: string): void {
     const { context } = this.#options
-    const callId = textOf(id) ?? ''
-    const called = textOf(name) ?? ''
+    const callId = nonEmptyText(id) ?? ''
+    const called = nonEmptyText(name) ?? ''
     const signature = this.#signatureFor(callId, path)
     const args = isRecord(input) ? input : {}
     const sentId = hasCallIds(context) && callId !== '' ? { id: callId } : {}
@@ -117,5 +117,5 @@ class TurnWriter {
   }
 }
 
-const signed = (part: JsonRecord, signature: string | undefined): JsonRecord =>
+const signed = (part: Json, signature: string | undefined): Json =>
   signature === undefined ? part : { ...part, thoughtSignature: signature }

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
+import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../translated/codec.ts'
-import { jsonOr } from '../../translated/json-or.ts'
-import { isRecord, type JsonRecord, recordsOf, textOf } from './json-values.ts'
 
 /** Google's own names of errors. They say more than the HTTP status, which some of them share. */
 const codesOfGoogle: Readonly<Record<string, ErrorCode>> = {
@@ -58,20 +57,20 @@ export function problemInStream(chunk: unknown): UpstreamProblem | undefined {
   return geminiProblem(typeof code === 'number' && code >= 400 && code < 600 ? code : 500, chunk)
 }
 
-function errorOf(body: unknown): JsonRecord | undefined {
+function errorOf(body: unknown): Json | undefined {
   const holder = Array.isArray(body) ? recordsOf(body).find(entry => 'error' in entry) : body
   if (!isRecord(holder)) return undefined
   const { error } = holder
   return typeof error === 'string' ? { message: error } : isRecord(error) ? error : undefined
 }
 
-function codeOf(status: number, error: JsonRecord | undefined): ErrorCode {
-  const named = codesOfGoogle[textOf(error?.['status']) ?? '']
+function codeOf(status: number, error: Json | undefined): ErrorCode {
+  const named = codesOfGoogle[nonEmptyText(error?.['status']) ?? '']
   return named ?? codesOfStatus[status] ?? (status >= 500 ? 'internal' : 'invalid_request')
 }
 
 /** Google answers a bad key with 400. */
-const hasBadKey = (error: JsonRecord | undefined): boolean =>
+const hasBadKey = (error: Json | undefined): boolean =>
   recordsOf(error?.['details']).some(({ reason }) => reason === 'API_KEY_INVALID')
 
 function reasonOf(message: string): UpstreamProblem['reason'] {
@@ -79,8 +78,8 @@ function reasonOf(message: string): UpstreamProblem['reason'] {
   return refused.test(message) ? 'policy' : undefined
 }
 
-function messageOf(error: JsonRecord | undefined, body: unknown): string | undefined {
-  if (error) return plain(textOf(error['message']) ?? textOf(error['status']))
+function messageOf(error: Json | undefined, body: unknown): string | undefined {
+  if (error) return plain(nonEmptyText(error['message']) ?? nonEmptyText(error['status']))
   return typeof body === 'string' && !/^\s*</.test(body) ? plain(body) : undefined
 }
 
@@ -90,7 +89,7 @@ function plain(message: string | undefined): string | undefined {
   for (let depth = 0; depth < 3 && text !== undefined && /^[[{]/.test(text); depth++) {
     const inner = errorOf(jsonOr(text, undefined))
     if (!inner) return undefined
-    text = textOf(inner['message'])?.trim()
+    text = nonEmptyText(inner['message'])?.trim()
   }
   return text === '' ? undefined : text
 }

@@ -1,5 +1,4 @@
-import { jsonOr } from '../../translated/json-or.ts'
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
+import { isRecord, type Json, jsonOr, nonEmptyText } from '../../../platform/json.ts'
 
 /**
  * What a thinking block of ours carries for Gemini: the signature of its own thought and of the call right after it, the
@@ -8,7 +7,7 @@ import { isRecord, type JsonRecord, textOf } from './json-values.ts'
 export type ReasoningState =
   | { readonly at: 'thought'; readonly signature?: string; readonly call?: string }
   | { readonly at: 'text'; readonly signature: string }
-  | { readonly at: 'part'; readonly part: JsonRecord }
+  | { readonly at: 'part'; readonly part: Json }
 
 /** The text to seal. */
 export const writeState = (state: ReasoningState): string => JSON.stringify(state)
@@ -17,8 +16,8 @@ export const writeState = (state: ReasoningState): string => JSON.stringify(stat
 export function readState(text: string): ReasoningState | undefined {
   const state = jsonOr(text, undefined)
   if (!isRecord(state)) return undefined
-  const signature = textOf(state['signature'])
-  const call = textOf(state['call'])
+  const signature = nonEmptyText(state['signature'])
+  const call = nonEmptyText(state['call'])
   switch (state['at']) {
     case 'thought':
       return { at: 'thought', ...(signature !== undefined && { signature }), ...(call !== undefined && { call }) }

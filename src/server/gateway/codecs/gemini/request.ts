@@ -1,7 +1,7 @@
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../translated/codec.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
 import { Losses } from './losses.ts'
 import { traitsOf } from './model-traits.ts'
 import { toolsOf } from './tools.ts'
@@ -45,7 +45,7 @@ export function countRequest(request: AnthropicRequest, context: CodecContext): 
   }
 }
 
-function bodyOf(request: AnthropicRequest, context: CodecContext): { body: JsonRecord; losses: Losses } {
+function bodyOf(request: AnthropicRequest, context: CodecContext): { body: Json; losses: Losses } {
   const losses = new Losses()
   const traits = traitsOf(context.upstreamModel)
   const options = { context, traits, losses }
@@ -69,12 +69,12 @@ function noteOthers(request: AnthropicRequest, losses: Losses): void {
   }
 }
 
-function systemParts(system: unknown, losses: Losses): readonly JsonRecord[] {
+function systemParts(system: unknown, losses: Losses): readonly Json[] {
   if (typeof system === 'string') return system === '' ? [] : [{ text: system }]
-  const parts: JsonRecord[] = []
+  const parts: Json[] = []
   for (const [index, block] of (Array.isArray(system) ? system : []).entries()) {
     if (isRecord(block)) losses.markCache(block)
-    const text = isRecord(block) ? textOf(block['text']) : undefined
+    const text = isRecord(block) ? nonEmptyText(block['text']) : undefined
     if (text !== undefined) parts.push({ text })
     else if (!isRecord(block) || block['type'] !== 'text') losses.note(`system.${index}`, 'dropped')
   }

@@ -1,10 +1,10 @@
-import { isRecord, type JsonRecord } from './json-values.ts'
+import { isRecord, type Json } from '../../../platform/json.ts'
 
 /** The references that are being put in place, from the outside in. */
 export type References = readonly string[]
 
 export interface Expanded {
-  readonly node: JsonRecord
+  readonly node: Json
   readonly seen: References
   /** True when a reference led nowhere. */
   readonly isLossy: boolean
@@ -17,7 +17,7 @@ const maxSteps = 200
  * A node with its `$ref` and `allOf` put in place, alternatives left alone. Undefined when a reference leads back into
  * itself.
  */
-export function expanded(node: JsonRecord, seen: References, root: unknown): Expanded | undefined {
+export function expanded(node: Json, seen: References, root: unknown): Expanded | undefined {
   const followed = withReferences(node, seen, root)
   if (!followed) return undefined
   const { allOf, ...own } = followed.node
@@ -33,12 +33,12 @@ export function expanded(node: JsonRecord, seen: References, root: unknown): Exp
 }
 
 /** The alternatives of a node. */
-export function unionOf({ anyOf, oneOf }: JsonRecord): readonly JsonRecord[] {
+export function unionOf({ anyOf, oneOf }: Json): readonly Json[] {
   const branches = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : []
   return branches.filter(isRecord)
 }
 
-function withReferences(node: JsonRecord, seen: References, root: unknown): Expanded | undefined {
+function withReferences(node: Json, seen: References, root: unknown): Expanded | undefined {
   let open: Expanded = { node, seen, isLossy: false }
   while (typeof open.node['$ref'] === 'string') {
     const { $ref: reference, ...own } = open.node
@@ -51,7 +51,7 @@ function withReferences(node: JsonRecord, seen: References, root: unknown): Expa
 }
 
 /** The schema that a reference such as `#/$defs/Name` names inside of `root`. */
-function pointed(reference: string, root: unknown): JsonRecord | undefined {
+function pointed(reference: string, root: unknown): Json | undefined {
   if (!reference.startsWith('#')) return undefined
   let found: unknown = root
   for (const step of reference.slice(1).split('/').slice(1)) {
@@ -72,7 +72,7 @@ function decoded(step: string): string {
 }
 
 /** What holds when both schemas hold, as far as one node can say it. */
-function both(first: JsonRecord, second: JsonRecord): JsonRecord {
+function both(first: Json, second: Json): Json {
   const properties = { ...recordOf(second['properties']), ...recordOf(first['properties']) }
   const required = [...listOf(first['required']), ...listOf(second['required'])]
   return {
@@ -83,5 +83,5 @@ function both(first: JsonRecord, second: JsonRecord): JsonRecord {
   }
 }
 
-const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
+const recordOf = (value: unknown): Json => (isRecord(value) ? value : {})
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 
 interface Types {
   /** In JSON Schema's words, without null. None: any value. */
@@ -9,7 +9,7 @@ interface Types {
 const known = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean'])
 
 /** The types of a node, guessed from its other words where it names none. */
-export function typesOf(node: JsonRecord): Types {
+export function typesOf(node: Json): Types {
   const { type } = node
   const said = (Array.isArray(type) ? type : [type]).map(name => (typeof name === 'string' ? name.toLowerCase() : ''))
   const values = valuesOf(node)
@@ -25,7 +25,7 @@ export function typesOf(node: JsonRecord): Types {
 
 const isRedundantNumber = (names: readonly string[]): boolean => names.includes('number') && names.includes('integer')
 
-function valuesOf(node: JsonRecord): readonly unknown[] | undefined {
+function valuesOf(node: Json): readonly unknown[] | undefined {
   if (Array.isArray(node['enum'])) return node['enum']
   return node['const'] === undefined ? undefined : [node['const']]
 }
@@ -38,7 +38,7 @@ function typeOfValues(values: readonly unknown[] | undefined): string | undefine
   return kind === 'string' || kind === 'boolean' ? kind : undefined
 }
 
-function typeOfWords(node: JsonRecord): string | undefined {
+function typeOfWords(node: Json): string | undefined {
   const has = (...words: readonly string[]): boolean => words.some(word => node[word] !== undefined)
   if (has('properties', 'required', 'additionalProperties', 'patternProperties')) return 'object'
   if (has('items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems')) return 'array'
@@ -52,16 +52,15 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   number: ['float', 'double'],
 }
 
-const hasFormat = (node: JsonRecord, type: string): boolean =>
-  formats[type]?.includes(textOf(node['format']) ?? '') ?? false
+const hasFormat = (node: Json, type: string): boolean =>
+  formats[type]?.includes(nonEmptyText(node['format']) ?? '') ?? false
 
 /** The format, where Gemini knows it for that type. */
-export const formatOf = (node: JsonRecord, type: string): JsonRecord =>
-  hasFormat(node, type) ? { format: node['format'] } : {}
+export const formatOf = (node: Json, type: string): Json => (hasFormat(node, type) ? { format: node['format'] } : {})
 
 /** The allowed strings. Gemini takes no empty one. */
-export function enumOf(node: JsonRecord): JsonRecord {
-  const strings = valuesOf(node)?.filter(value => textOf(value) !== undefined) ?? []
+export function enumOf(node: Json): Json {
+  const strings = valuesOf(node)?.filter(value => nonEmptyText(value) !== undefined) ?? []
   return strings.length > 0 ? { enum: [...new Set(strings)] } : {}
 }
 
@@ -72,14 +71,14 @@ const counted: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The least and the most of a value's size, or of a number. */
-export function boundsOf(node: JsonRecord, type: string): JsonRecord {
+export function boundsOf(node: Json, type: string): Json {
   const words = counted[type]
   if (!words) return rangeOf(node, type)
   return Object.fromEntries(words.filter(word => Number.isSafeInteger(node[word])).map(word => [word, node[word]]))
 }
 
 /** Gemini has no exclusive bounds; those of integers have an equal. */
-function rangeOf(node: JsonRecord, type: string): JsonRecord {
+function rangeOf(node: Json, type: string): Json {
   const step = type === 'integer' ? 1 : 0
   const lower = [numberOf(node['minimum']), moved(node['exclusiveMinimum'], step)].filter(bound => bound !== undefined)
   const upper = [numberOf(node['maximum']), moved(node['exclusiveMaximum'], -step)].filter(bound => bound !== undefined)
@@ -99,11 +98,11 @@ function moved(bound: unknown, by: number): number | undefined {
 }
 
 /** What the model should know and Gemini's schema cannot say, for the description. */
-export function hintsOf(node: JsonRecord, type: string): readonly string[] {
+export function hintsOf(node: Json, type: string): readonly string[] {
   const { format, pattern, multipleOf, uniqueItems, exclusiveMinimum, exclusiveMaximum } = node
   const hints = [
-    textOf(format) !== undefined && !hasFormat(node, type) && `format: ${String(format)}`,
-    textOf(pattern) !== undefined && `pattern: ${String(pattern)}`,
+    nonEmptyText(format) !== undefined && !hasFormat(node, type) && `format: ${String(format)}`,
+    nonEmptyText(pattern) !== undefined && `pattern: ${String(pattern)}`,
     typeof multipleOf === 'number' && `a multiple of ${multipleOf}`,
     uniqueItems === true && 'no duplicates',
     type === 'number' && typeof exclusiveMinimum === 'number' && `above ${exclusiveMinimum}`,
@@ -116,14 +115,14 @@ export function hintsOf(node: JsonRecord, type: string): readonly string[] {
 
 const maxHintLength = 1_000
 
-function choiceHint(node: JsonRecord, type: string): string | undefined {
+function choiceHint(node: Json, type: string): string | undefined {
   const values = type === 'string' ? undefined : valuesOf(node)?.filter(value => value !== null)
   if (!values || values.length === 0) return undefined
   const list = values.map(value => JSON.stringify(value)).join(', ')
   return list.length > maxHintLength ? undefined : `one of: ${list}`
 }
 
-function defaultHint({ default: value }: JsonRecord): string | undefined {
+function defaultHint({ default: value }: Json): string | undefined {
   if (value === undefined || value === null || isRecord(value) || Array.isArray(value)) return undefined
   const text = JSON.stringify(value)
   return text.length > maxHintLength ? undefined : `default: ${text}`

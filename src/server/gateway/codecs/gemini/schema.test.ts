@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isRecord } from './json-values.ts'
+import { isRecord } from '../../../platform/json.ts'
 import { cleanParameters, cleanSchema } from './schema.ts'
 
 const table = [

@@ -1,10 +1,10 @@
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import { expanded, type References, unionOf } from './schema-references.ts'
 import { boundsOf, enumOf, formatOf, hintsOf, typesOf } from './schema-words.ts'
 
 /** A schema that Gemini takes. `isSimplified` when it allows more than the original did and the text does not say so. */
 export interface CleanSchema {
-  readonly schema: JsonRecord
+  readonly schema: Json
   readonly isSimplified: boolean
 }
 
@@ -37,7 +37,7 @@ export function cleanSchema(input: unknown): CleanSchema {
 }
 
 /** The parameters of a function: always an object. `schema` is undefined for a function without any. */
-export function cleanParameters(input: unknown): Omit<CleanSchema, 'schema'> & { readonly schema?: JsonRecord } {
+export function cleanParameters(input: unknown): Omit<CleanSchema, 'schema'> & { readonly schema?: Json } {
   const cleaner = new Cleaner(input)
   const schema = cleaner.cleanRoot(input)
   const isEmpty = !isRecord(schema['properties'])
@@ -53,7 +53,7 @@ class Cleaner {
     this.#root = root
   }
 
-  clean(node: unknown, seen: References = [], depth = 0): JsonRecord {
+  clean(node: unknown, seen: References = [], depth = 0): Json {
     this.#nodes++
     if (this.#nodes > maxNodes || depth > maxDepth) return this.#cut(node)
     if (!isRecord(node)) return anything(undefined)
@@ -64,7 +64,7 @@ class Cleaner {
   }
 
   /** An object, whatever the original is: of alternatives all properties are taken. */
-  cleanRoot(node: unknown): JsonRecord {
+  cleanRoot(node: unknown): Json {
     const open = isRecord(node) ? expanded(node, [], this.#root) : undefined
     if (!open) return { type: 'OBJECT' }
     if (open.isLossy) this.isSimplified = true
@@ -77,7 +77,7 @@ class Cleaner {
     return this.#object({ ...open.node, properties }, seen, 0)
   }
 
-  #cleanOpen(node: JsonRecord, seen: References, depth: number): JsonRecord {
+  #cleanOpen(node: Json, seen: References, depth: number): Json {
     const types = typesOf(node)
     const branches = unionOf(node)
     const hasOwnShape = isRecord(node['properties']) && Object.keys(node['properties']).length > 0
@@ -92,7 +92,7 @@ class Cleaner {
     return types.isNullable && 'type' in clean ? { ...clean, nullable: true } : clean
   }
 
-  #typed(type: string | undefined, node: JsonRecord, { seen, depth }: Place): JsonRecord {
+  #typed(type: string | undefined, node: Json, { seen, depth }: Place): Json {
     switch (type) {
       case 'object':
         return this.#object(node, seen, depth)
@@ -116,7 +116,7 @@ class Cleaner {
     }
   }
 
-  #object(node: JsonRecord, seen: References, depth: number): JsonRecord {
+  #object(node: Json, seen: References, depth: number): Json {
     this.#noteUnsayable(node)
     if (isRecord(node['additionalProperties'])) this.isSimplified = true
     const given = isRecord(node['properties']) ? Object.entries(node['properties']) : []
@@ -128,7 +128,7 @@ class Cleaner {
     return { ...head, properties, ...(required.length > 0 && { required }), ...boundsOf(node, 'object') }
   }
 
-  #array(node: JsonRecord, seen: References, depth: number): JsonRecord {
+  #array(node: Json, seen: References, depth: number): Json {
     this.#noteUnsayable(node)
     const { items, prefixItems } = node
     const tuple = Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []
@@ -138,10 +138,10 @@ class Cleaner {
   }
 
   /** Beside `anyOf` Gemini takes nothing: what all branches share goes into them. */
-  #union(node: JsonRecord, branches: readonly unknown[], { seen, depth }: Place): JsonRecord {
+  #union(node: Json, branches: readonly unknown[], { seen, depth }: Place): Json {
     const { anyOf: _any, oneOf: _one, description, nullable, default: value, ...shared } = node
     let isNullable = nullable === true || typesOf(node).isNullable
-    const clean: JsonRecord[] = []
+    const clean: Json[] = []
     for (const branch of branches) {
       if (isNullSchema(branch)) isNullable = true
       else clean.push(...flat(this.clean(isRecord(branch) ? { ...shared, ...branch } : shared, seen, depth + 1)))
@@ -149,20 +149,20 @@ class Cleaner {
     // A value that must be null can only be shown as a nullable string.
     const [first = { type: 'STRING' }, ...rest] = distinct(clean)
     const own = described({ description, default: value }, 'any').description
-    const told = [own, textOf(first['description'])].filter(text => text !== undefined).join('\n')
+    const told = [own, nonEmptyText(first['description'])].filter(text => text !== undefined).join('\n')
     const all = [told === '' ? first : { ...first, description: told }, ...rest]
     const marked = isNullable ? all.map(each => ('type' in each ? { ...each, nullable: true } : each)) : all
     return marked.length === 1 && marked[0] ? marked[0] : { anyOf: marked }
   }
 
   /** Where a schema goes on for ever, or for too long. */
-  #cut(node: unknown): JsonRecord {
+  #cut(node: unknown): Json {
     this.isSimplified = true
-    const description = isRecord(node) ? textOf(node['description']) : undefined
+    const description = isRecord(node) ? nonEmptyText(node['description']) : undefined
     return { type: 'OBJECT', ...(description !== undefined && { description }) }
   }
 
-  #noteUnsayable(node: JsonRecord): void {
+  #noteUnsayable(node: Json): void {
     if (unsayable.some(word => node[word] !== undefined)) this.isSimplified = true
   }
 }
@@ -172,9 +172,9 @@ interface Place {
   readonly depth: number
 }
 
-function described(node: JsonRecord, type: string): { readonly description?: string } {
+function described(node: Json, type: string): { readonly description?: string } {
   const hints = hintsOf(node, type)
-  const text = [textOf(node['description']), hints.length > 0 ? `(${hints.join('; ')})` : undefined]
+  const text = [nonEmptyText(node['description']), hints.length > 0 ? `(${hints.join('; ')})` : undefined]
   const description = text.filter(part => part !== undefined).join(' ')
   return description === '' ? {} : { description }
 }
@@ -182,15 +182,15 @@ function described(node: JsonRecord, type: string): { readonly description?: str
 const isNullSchema = (branch: unknown): boolean =>
   isRecord(branch) && (branch['type'] === 'null' || branch['const'] === null)
 
-const flat = (schema: JsonRecord): readonly JsonRecord[] =>
+const flat = (schema: Json): readonly Json[] =>
   Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isRecord) : [schema]
 
-const distinct = (schemas: readonly JsonRecord[]): readonly JsonRecord[] => [
+const distinct = (schemas: readonly Json[]): readonly Json[] => [
   ...new Map(schemas.map(schema => [JSON.stringify(schema), schema])).values(),
 ]
 
 /** Any JSON value: every node must have a type. */
-function anything(description: string | undefined): JsonRecord {
+function anything(description: string | undefined): Json {
   const first = { type: 'STRING', ...(description !== undefined && { description }) }
   const list = { type: 'ARRAY', items: { type: 'STRING' } }
   return { anyOf: [first, { type: 'NUMBER' }, { type: 'BOOLEAN' }, { type: 'OBJECT' }, list] }

@@ -1,5 +1,5 @@
+import { countOf, isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { AnthropicRequest } from '../../translated/codec.ts'
-import { countOf, isRecord, type JsonRecord, textOf } from './json-values.ts'
 import type { Losses } from './losses.ts'
 import { type ModelTraits, type ThinkingControl, type ThinkingLevel, thinkingLevels } from './model-traits.ts'
 
@@ -42,7 +42,7 @@ export function thinkingConfigOf(
   request: AnthropicRequest,
   { thinking: control }: Pick<ModelTraits, 'thinking'>,
   losses: Losses,
-): JsonRecord | undefined {
+): Json | undefined {
   const wish = wishOf(request, losses)
   switch (control.by) {
     case 'nothing':
@@ -59,7 +59,7 @@ export function thinkingConfigOf(
 function wishOf({ thinking, output_config: config, max_tokens: max }: AnthropicRequest, losses: Losses): Wish {
   const said = isRecord(thinking) ? thinking : {}
   const type = said['type']
-  const effort = isRecord(config) ? textOf(config['effort']) : undefined
+  const effort = isRecord(config) ? nonEmptyText(config['effort']) : undefined
   const isKnown = effort === undefined || effort in levelsOfEffort
   if (!isKnown) losses.note('output_config.effort', 'dropped')
   return {
@@ -71,7 +71,7 @@ function wishOf({ thinking, output_config: config, max_tokens: max }: AnthropicR
   }
 }
 
-function configOf({ mode, wantsText }: Wish, setting: JsonRecord): JsonRecord | undefined {
+function configOf({ mode, wantsText }: Wish, setting: Json): Json | undefined {
   const includeThoughts = (mode === 'adaptive' || mode === 'budget') && wantsText ? { includeThoughts: true } : {}
   const set = Object.entries(setting).filter(([, value]) => value !== undefined)
   const config = { ...includeThoughts, ...Object.fromEntries(set) }

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import { documentParts, imagePart, type Placed, searchResultText } from './media.ts'
 
 interface Options {
@@ -12,9 +12,9 @@ interface Options {
 
 interface ConvertedResult {
   /** The `functionResponse` part. */
-  readonly response: JsonRecord
+  readonly response: Json
   /** What has to follow in the user's turn. */
-  readonly moved: readonly JsonRecord[]
+  readonly moved: readonly Json[]
 }
 
 /** What may be inside of a function's response. Source: Google's list for multimodal function responses. */
@@ -46,7 +46,7 @@ export function convertToolResult({ placed, name, id, takesMedia }: Options): Co
 }
 
 /** The text of a result whose call is not in the conversation. */
-export function orphanText(placed: Placed): readonly JsonRecord[] {
+export function orphanText(placed: Placed): readonly Json[] {
   const { texts, media } = readContent(placed)
   const text = ['Result of an earlier tool call:', ...texts].join('\n')
   return [{ text }, ...media.map(({ part }) => part)]
@@ -55,7 +55,7 @@ export function orphanText(placed: Placed): readonly JsonRecord[] {
 interface Media {
   readonly kind: 'image' | 'document'
   readonly path: string
-  readonly part: JsonRecord
+  readonly part: Json
 }
 
 interface Content {
@@ -80,7 +80,7 @@ function readInner(placed: Placed, texts: string[], media: Media[]): void {
   const { block, path, losses } = placed
   switch (block['type']) {
     case 'text':
-      texts.push(...[textOf(block['text'])].filter(text => text !== undefined))
+      texts.push(...[nonEmptyText(block['text'])].filter(text => text !== undefined))
       break
     case 'image':
       media.push({ kind: 'image', path, part: imagePart(placed) })
@@ -99,7 +99,7 @@ function readInner(placed: Placed, texts: string[], media: Media[]): void {
   }
 }
 
-function isNestable({ inlineData }: JsonRecord): boolean {
-  const type = isRecord(inlineData) ? textOf(inlineData['mimeType']) : undefined
+function isNestable({ inlineData }: Json): boolean {
+  const type = isRecord(inlineData) ? nonEmptyText(inlineData['mimeType']) : undefined
   return type !== undefined && nestable.has(type)
 }

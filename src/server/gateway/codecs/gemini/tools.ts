@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext } from '../../translated/codec.ts'
-import { isRecord, type JsonRecord, textOf } from './json-values.ts'
 import type { Losses } from './losses.ts'
 import type { ModelTraits } from './model-traits.ts'
 import { cleanParameters } from './schema.ts'
@@ -12,12 +12,12 @@ interface Options {
 }
 
 interface Tools {
-  readonly functions: readonly JsonRecord[]
+  readonly functions: readonly Json[]
   readonly searchName: string | undefined
 }
 
 /** The `tools` and `toolConfig` of a request, each only when there is something to say. */
-export function toolsOf(request: AnthropicRequest, options: Options): JsonRecord {
+export function toolsOf(request: AnthropicRequest, options: Options): Json {
   const { functions, searchName: offered } = readTools(request['tools'], options)
   const { tool_choice: wish } = request
   // Gemini's mode for no calls is about functions: a search has to go altogether.
@@ -36,20 +36,20 @@ export function toolsOf(request: AnthropicRequest, options: Options): JsonRecord
 }
 
 /** The mode `AUTO` is refused where native tools and functions are mixed. */
-function callingConfig(choice: JsonRecord | undefined, isMixed: boolean): JsonRecord {
+function callingConfig(choice: Json | undefined, isMixed: boolean): Json {
   const isAuto = choice === undefined || choice['mode'] === 'AUTO'
   if (isMixed && isAuto) return { functionCallingConfig: { mode: 'VALIDATED' } }
   return choice === undefined ? {} : { functionCallingConfig: choice }
 }
 
 function readTools(tools: unknown, options: Options): Tools {
-  const functions: JsonRecord[] = []
+  const functions: Json[] = []
   let search: { readonly name: string; readonly path: string } | undefined
   for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
     const path = `tools.${index}`
     if (!isRecord(tool)) throw invalid(`${path} must be an object`)
     options.losses.markCache(tool)
-    const type = textOf(tool['type']) ?? 'custom'
+    const type = nonEmptyText(tool['type']) ?? 'custom'
     if (type === 'custom') functions.push(declarationOf(tool, path, options.losses))
     else if (type.startsWith('web_search_')) search = { name: searchNameOf(tool, path, options.losses), path }
     else throw invalid(`${path}: tools of type ${type.slice(0, 60)} are not available for this model`)
@@ -62,21 +62,21 @@ function readTools(tools: unknown, options: Options): Tools {
 
 const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'cache_control'])
 
-function declarationOf(tool: JsonRecord, path: string, losses: Losses): JsonRecord {
-  const name = textOf(tool['name'])
+function declarationOf(tool: Json, path: string, losses: Losses): Json {
+  const name = nonEmptyText(tool['name'])
   if (name === undefined) throw invalid(`${path}.name must be a string`)
   const { schema, isSimplified } = cleanParameters(tool['input_schema'])
   if (isSimplified) losses.note(`${path}.input_schema`, 'simplified')
   noteOthers(tool, { path, known: functionFields, losses })
-  const description = textOf(tool['description'])
+  const description = nonEmptyText(tool['description'])
   return { name, ...(description !== undefined && { description }), ...(schema && { parameters: schema }) }
 }
 
 const searchFields = new Set(['type', 'name', 'cache_control'])
 
-function searchNameOf(tool: JsonRecord, path: string, losses: Losses): string {
+function searchNameOf(tool: Json, path: string, losses: Losses): string {
   noteOthers(tool, { path, known: searchFields, losses })
-  return textOf(tool['name']) ?? 'web_search'
+  return nonEmptyText(tool['name']) ?? 'web_search'
 }
 
 interface Fields {
@@ -85,17 +85,17 @@ interface Fields {
   readonly losses: Losses
 }
 
-function noteOthers(tool: JsonRecord, { path, known, losses }: Fields): void {
+function noteOthers(tool: Json, { path, known, losses }: Fields): void {
   for (const [field, value] of Object.entries(tool)) {
     if (!known.has(field) && value !== undefined && value !== null) losses.note(`${path}.${field}`, 'dropped')
   }
 }
 
 /** The wish for a call, where there is a function to call. */
-function choiceOf(choice: unknown, { functions, searchName }: Tools, { losses }: Options): JsonRecord | undefined {
+function choiceOf(choice: unknown, { functions, searchName }: Tools, { losses }: Options): Json | undefined {
   if (!isRecord(choice)) return undefined
   if (choice['disable_parallel_tool_use'] === true) losses.note('tool_choice.disable_parallel_tool_use', 'dropped')
-  const name = textOf(choice['name'])
+  const name = nonEmptyText(choice['name'])
   // Nobody can make Gemini search.
   const isForced = choice['type'] === 'any' || choice['type'] === 'tool'
   if (isForced && (functions.length === 0 || (name !== undefined && name === searchName))) {

@@ -1,5 +1,5 @@
+import { countOf, isRecord } from '../../../platform/json.ts'
 import type { UsageUpdate } from '../../translated/model-event.ts'
-import { countOf, isRecord } from './json-values.ts'
 
 /**
  * Totals so far out of a chunk's `usageMetadata`; undefined when it states none. Gemini's prompt tokens contain the

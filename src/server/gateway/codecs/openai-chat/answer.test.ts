@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../../platform/json.ts'
 import { openaiChat } from './codec.ts'
 import { contextOf, read } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 const events = (body: unknown) => openaiChat.answer(body, contextOf({ stream: false }))
 const whole = (message: Json, more: Json = {}) => ({

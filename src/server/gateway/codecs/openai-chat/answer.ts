@@ -1,7 +1,7 @@
+import { isRecord, type Json, listOf, recordOf } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { ChoiceReader, firstChoice, startOf } from './choice-reader.ts'
-import { isRecord, type Json, listOf, recordOf } from './json.ts'
 import { isProblem, problemInStream } from './problem.ts'
 import { usageOf } from './usage.ts'
 

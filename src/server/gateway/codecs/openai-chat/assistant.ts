@@ -1,6 +1,6 @@
+import { type Json, listOf, textOf } from '../../../platform/json.ts'
 import { upstreamCallId } from './call-ids.ts'
 import { type ChatMessage, type Conversion, joinedText, loseCacheControl, type Placed } from './content.ts'
-import { type Json, listOf, textOf } from './json.ts'
 import { reasoningFieldIn } from './reasoning-text.ts'
 
 /** An assistant's turn; undefined when nothing of it can be said again. Chat has one text and behind it all calls. */

@@ -1,6 +1,6 @@
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
-import { isRecord, type Json, textOf } from './json.ts'
 import { contentPart, reasoningFieldOf, reasoningTextOf } from './reasoning-text.ts'
 import { stopOf } from './stop-reason.ts'
 import { ToolCalls } from './tool-calls.ts'

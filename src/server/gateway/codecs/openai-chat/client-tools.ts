@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import type { Json } from '../../../platform/json.ts'
 
 const text = { type: 'string' }
 const line = { type: 'integer', description: 'For insert: the line behind which the text goes; 0 is the top' }

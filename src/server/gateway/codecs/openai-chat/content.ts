@@ -1,5 +1,5 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isRecord, type Json, listOf, recordOf, textOf } from './json.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 
 /** A message of a Chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }

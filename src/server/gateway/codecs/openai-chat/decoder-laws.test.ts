@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
+import type { Json } from '../../../platform/json.ts'
 import type { UpstreamFrame } from '../../translated/codec.ts'
 import { answerEvents } from './answer.ts'
 import { callChunk, chunk, contextOf, decoded, done, frame, read } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 interface Call {
   readonly id: string
@@ -31,7 +31,11 @@ const meaning: fc.Arbitrary<Meaning> = fc.record({
     selector: ({ id }) => id,
     maxLength: 4,
   }),
-  usage: fc.record({ prompt: fc.nat(), cached: fc.nat(), completion: fc.nat() }),
+  usage: fc.record({
+    prompt: fc.nat({ max: 1_000_000 }),
+    cached: fc.nat({ max: 1_000_000 }),
+    completion: fc.nat({ max: 1_000_000 }),
+  }),
 })
 
 /** A source of choices that shrinks: each call of `below` uses one number. */

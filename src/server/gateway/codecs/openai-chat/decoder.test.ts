@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../../platform/json.ts'
 import type { UpstreamFrame } from '../../translated/codec.ts'
 import { madeCallId } from './call-ids.ts'
 import { openaiChat } from './codec.ts'
 import { callChunk, chunk, contextOf, decoded, done, frame, read } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 const answer = (...frames: readonly UpstreamFrame[]) => read(decoded(frames))
 const stop = chunk({}, 'stop')

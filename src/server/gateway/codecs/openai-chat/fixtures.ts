@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { type Json, listOf, recordOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import { Encoder } from '../../translated/encoder.ts'
 import { createMessageCollector } from '../../translated/message-collector.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { wireFrame } from '../../translated/wire-event.ts'
 import { openaiChat } from './codec.ts'
-import { type Json, listOf, recordOf } from './json.ts'
 
 /** A context of a compatible server, whose seal is readable. */
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Json, listOf, recordOf } from '../../../platform/json.ts'
 import { conversation, deploymentOf, sent } from './fixtures.ts'
-import { type Json, listOf, recordOf } from './json.ts'
 
 const user = (...content: Json[]) => ({ role: 'user', content })
 const assistant = (...content: Json[]) => ({ role: 'assistant', content })

@@ -1,4 +1,5 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, listOf, textOf } from '../../../platform/json.ts'
 import { assistantMessage, joinedAssistant } from './assistant.ts'
 import {
   blocksOf,
@@ -9,7 +10,6 @@ import {
   loseCacheControl,
   partsOf,
 } from './content.ts'
-import { isRecord, type Json, listOf, textOf } from './json.ts'
 import { toolResult } from './tool-results.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { isRecord, type Json, listOf, recordOf, textOf } from './json.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 
 /** What an error body says, whatever its shape. */
 export interface ProblemText {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { listOf } from '../../../platform/json.ts'
 import { openaiChat } from './codec.ts'
-import { listOf } from './json.ts'
 
 const tooLong = "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens."
 const raw = (error: unknown) => ({

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
+import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
-import { isRecord, type Json, recordOf } from './json.ts'
 import { type ProblemText, readProblem } from './problem-text.ts'
 
 const codes: Readonly<Record<number, ErrorCode>> = {

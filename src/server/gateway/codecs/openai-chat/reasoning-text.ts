@@ -1,4 +1,4 @@
-import { isRecord, type Json, listOf, textOf } from './json.ts'
+import { isRecord, type Json, listOf, textOf } from '../../../platform/json.ts'
 
 /** The reasoning in a delta or message, in whichever of its fields it came; the fields repeat each other. */
 export function reasoningTextOf(delta: Json): string {

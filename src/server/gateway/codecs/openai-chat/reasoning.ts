@@ -1,6 +1,6 @@
+import { type Json, recordOf, textOf } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { Conversion } from './content.ts'
-import { type Json, recordOf, textOf } from './json.ts'
 
 /** What an upstream's model makes of `reasoning_effort` and of the settings that reasoning forbids. */
 export interface ReasoningModel {

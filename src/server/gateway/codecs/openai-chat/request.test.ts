@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Json } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import { deploymentOf, openAi, sent } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 const base = { model: 'some-model', messages, max_tokens: 100 }

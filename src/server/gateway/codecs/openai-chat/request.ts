@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { listOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../translated/codec.ts'
 import type { Degradation } from '../../translated/degradations.ts'
-import { listOf } from './json.ts'
 import { chatMessages } from './messages.ts'
 import { effortOf, reasoningModelOf } from './reasoning.ts'
 import { formatSettings, limitSettings, samplingSettings, userSettings } from './settings.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { Conversion } from './content.ts'
-import { isRecord, type Json, listOf, recordOf, textOf } from './json.ts'
 import { isOpenAi, type ReasoningModel } from './reasoning.ts'
 
 type Lose = Conversion['lose']

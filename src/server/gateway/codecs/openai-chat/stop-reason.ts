@@ -1,5 +1,5 @@
+import { type Json, textOf } from '../../../platform/json.ts'
 import type { ModelEvent, StopReason } from '../../translated/model-event.ts'
-import { type Json, textOf } from './json.ts'
 import { readProblem } from './problem-text.ts'
 
 /** `finish_reason` of OpenAI and of those who speak its protocol with words of their own. */

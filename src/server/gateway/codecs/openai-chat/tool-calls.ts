@@ -1,6 +1,6 @@
+import { isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { clientCallId, madeCallId } from './call-ids.ts'
-import { isRecord, type Json, recordOf, textOf } from './json.ts'
 import { JsonDepth } from './json-depth.ts'
 
 interface ToolCall {

@@ -1,3 +1,4 @@
+import { textOf } from '../../../platform/json.ts'
 import { upstreamCallId } from './call-ids.ts'
 import {
   blocksOf,
@@ -9,7 +10,6 @@ import {
   type Placed,
   partsOf,
 } from './content.ts'
-import { textOf } from './json.ts'
 
 /** The answer to a call, and what a tool message cannot hold: that belongs into a user message behind it. */
 export interface ToolResult {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import { openAi, sent } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 const schema = { type: 'object', properties: { p: { type: 'string' } }, additionalProperties: false }
 const ls = { name: 'ls', description: 'Lists', input_schema: schema }

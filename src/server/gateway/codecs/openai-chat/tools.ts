@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 import { clientTool } from './client-tools.ts'
 import type { Conversion } from './content.ts'
-import { isRecord, type Json, listOf, recordOf, textOf } from './json.ts'
 
 interface ToolSettings {
   readonly tools?: readonly Json[]

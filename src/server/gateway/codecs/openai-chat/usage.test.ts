@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Json } from './json.ts'
+import type { Json } from '../../../platform/json.ts'
 import { usageOf } from './usage.ts'
 
 const table: readonly (readonly [string, unknown, Json | undefined])[] = [

@@ -1,6 +1,6 @@
+import { isRecord, recordOf } from '../../../platform/json.ts'
 import { tokenCount as count } from '../../counting/token-counts.ts'
 import type { UsageUpdate } from '../../translated/model-event.ts'
-import { isRecord, recordOf } from './json.ts'
 
 /**
  * The counts of a `usage` object in Anthropic's split; undefined when it states none. OpenAI's prompt tokens contain

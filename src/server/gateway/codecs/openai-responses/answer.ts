@@ -1,7 +1,7 @@
+import { isRecord } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { AnswerReader } from './answer-reader.ts'
-import { isRecord } from './json.ts'
 
 /** The events of a response that came whole. */
 export function answerEvents(body: unknown, context: CodecContext): readonly ModelEvent[] {

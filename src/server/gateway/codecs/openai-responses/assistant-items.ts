@@ -1,6 +1,6 @@
+import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
 import { callIdOf } from './call-id.ts'
 import type { InputContext, PlacedItem } from './conversion.ts'
-import { isRecord, type Json, recordsOf, textOf } from './json.ts'
 import { reasoningItemOf } from './reasoning-state.ts'
 
 /**

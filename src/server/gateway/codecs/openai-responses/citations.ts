@@ -1,4 +1,4 @@
-import { recordsOf, textOf } from './json.ts'
+import { recordsOf, textOf } from '../../../platform/json.ts'
 
 /** What the annotations of a text say that the text itself does not. */
 interface CitedSources {

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
 import type { Note } from './conversion.ts'
-import { isRecord, type Json, recordsOf, textOf } from './json.ts'
 
 /** A part of a user message or of a tool's output. */
 export type InputPart =

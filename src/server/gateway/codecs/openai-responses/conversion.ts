@@ -1,6 +1,6 @@
+import type { Json } from '../../../platform/json.ts'
 import type { ReasoningSeal } from '../../translated/codec.ts'
 import type { Degradation } from '../../translated/degradations.ts'
-import type { Json } from './json.ts'
 
 /** Lists one thing of a request that could not go out as it was. */
 export type Note = (path: Degradation['path'], action: Degradation['action']) => void

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
+import type { Json } from '../../../platform/json.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { openaiResponses } from './codec.ts'
 import { contextOf, decoded, frame, read as readEvents } from './fixtures.ts'
-import type { Json } from './json.ts'
 import { framesOf, itemOf, responseOf, type Spoken, streamOf } from './fixtures-stream.ts'
 
 /** What a client reads; a stream that breaks the grammar fails the test. */

@@ -1,7 +1,7 @@
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { AnswerReader } from './answer-reader.ts'
-import { isRecord, type Json, textOf } from './json.ts'
 
 /** Reads the event stream of one response. Events that say nothing new, and unknown ones, are passed over. */
 export function createResponsesDecoder(context: CodecContext): StreamDecoder {

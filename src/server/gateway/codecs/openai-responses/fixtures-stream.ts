@@ -1,6 +1,6 @@
+import type { Json } from '../../../platform/json.ts'
 import type { UpstreamFrame } from '../../translated/codec.ts'
 import { frame } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 /** One item of an answer, with its text in the pieces in which the upstream sends it. */
 export type Spoken =

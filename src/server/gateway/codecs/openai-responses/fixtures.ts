@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { isRecord, type Json, recordsOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import { Encoder } from '../../translated/encoder.ts'
 import { createMessageCollector } from '../../translated/message-collector.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { wireFrame } from '../../translated/wire-event.ts'
 import { openaiResponses } from './codec.ts'
-import { isRecord, type Json, recordsOf } from './json.ts'
 
 /** A context whose seal is readable: `sealed:` and the state. */
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({

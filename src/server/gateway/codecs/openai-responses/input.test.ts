@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../../platform/json.ts'
 import { inputOf, sent } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 const user = (...content: readonly Json[]) => ({ role: 'user', content })
 const assistant = (...content: readonly Json[]) => ({ role: 'assistant', content })

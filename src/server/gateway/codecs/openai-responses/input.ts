@@ -1,9 +1,9 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import { assistantItems } from './assistant-items.ts'
 import { callIdOf } from './call-id.ts'
 import { blocksOf, inputParts, toolOutput } from './content.ts'
 import type { InputContext, Note, PlacedItem } from './conversion.ts'
-import { isRecord, type Json, textOf } from './json.ts'
 
 /** The conversation as items of input, in order. */
 export function inputItems(messages: unknown, context: InputContext): readonly Json[] {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../translated/codec.ts'
-import { isRecord, type Json, textOf } from './json.ts'
 
 /** An upstream's refusal in our terms: the code follows the status, the message is the upstream's own. */
 export function problemOf(status: number, body: unknown): UpstreamProblem {

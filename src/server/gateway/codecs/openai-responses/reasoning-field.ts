@@ -1,5 +1,5 @@
+import { isRecord, type Json } from '../../../platform/json.ts'
 import type { Note } from './conversion.ts'
-import { isRecord, type Json } from './json.ts'
 import { type Effort, efforts, type ModelTraits, nearestEffort } from './model-traits.ts'
 
 /**

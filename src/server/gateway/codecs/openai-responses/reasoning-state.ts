@@ -1,5 +1,5 @@
+import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
 import type { ReasoningSeal } from '../../translated/codec.ts'
-import { isRecord, type Json, recordsOf, textOf } from './json.ts'
 
 /** The non-empty texts of a reasoning item's `summary` or `content`. */
 export const textsOf = (parts: unknown): readonly string[] =>

@@ -1,4 +1,4 @@
-import { isRecord, recordsOf } from './json.ts'
+import { isRecord, recordsOf } from '../../../platform/json.ts'
 
 /** Words that strict mode does not know. */
 const foreign = ['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'dependentRequired', 'dependentSchemas']

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { compact, isRecord, type Json, textOf } from '../../../platform/json.ts'
 import { noEquivalent } from './content.ts'
 import type { Note } from './conversion.ts'
-import { compact, isRecord, type Json, textOf } from './json.ts'
 import { fitsStrict } from './strict-schema.ts'
 
 /** The fields of the upstream's body that are about tools. Throws for a server tool that the provider does not have. */

@@ -1,6 +1,6 @@
+import { isRecord, type Json } from '../../../platform/json.ts'
 import { tokenCount } from '../../counting/token-counts.ts'
 import type { UsageUpdate } from '../../translated/model-event.ts'
-import { isRecord, type Json } from './json.ts'
 
 /**
  * The `usage` of a response in Anthropic's split: cached and written tokens are taken out of the input, reasoning stays

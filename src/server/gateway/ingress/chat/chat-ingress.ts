@@ -1,10 +1,10 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
 import type { Degradation } from '../../translated/degradations.ts'
 import { anthropicBody } from '../anthropic-body.ts'
 import { textBlocks } from '../content-parts.ts'
 import { createConversation } from '../conversation.ts'
 import type { Ingress } from '../ingress.ts'
-import { type Fields, fieldsOf, isAbsent } from '../record.ts'
 import { anthropicSettings, jsonHint, type Note, type Settings } from '../settings.ts'
 import { noteUnused } from '../unused-fields.ts'
 import { addChatMessages } from './chat-messages.ts'
@@ -35,14 +35,14 @@ export const chatIngress: Ingress = (request, context) => {
     createdAt,
     model,
     stream,
-    includesUsage: fieldsOf(request['stream_options'])['include_usage'] === true,
+    includesUsage: recordOf(request['stream_options'])['include_usage'] === true,
     isLegacy,
     originOf: tools.originOf,
   })
   return { body, degraded, writer }
 }
 
-const settingsOf = (request: Fields, isForced: boolean): Settings => ({
+const settingsOf = (request: Json, isForced: boolean): Settings => ({
   temperature: request['temperature'],
   top_p: request['top_p'],
   top_k: request['top_k'],
@@ -56,7 +56,7 @@ const settingsOf = (request: Fields, isForced: boolean): Settings => ({
 })
 
 /** What must not be dropped in silence, because the answer would be another one than was asked for. */
-function checkServable({ n, modalities, audio }: Fields): void {
+function checkServable({ n, modalities, audio }: Json): void {
   if (!isAbsent(n) && n !== 1) throw invalid('n must be 1: this model gives one answer a call')
   if (!isAbsent(audio) || (Array.isArray(modalities) && modalities.includes('audio')))
     throw invalid('modalities: this model does not speak')
@@ -71,7 +71,7 @@ function stopsOf(stop: unknown): readonly string[] {
   })
 }
 
-const limitOf = ({ max_completion_tokens: most, max_tokens: older }: Fields): number => Number(most ?? older ?? 0)
+const limitOf = ({ max_completion_tokens: most, max_tokens: older }: Json): number => Number(most ?? older ?? 0)
 
 const used: ReadonlySet<string> = new Set([
   'model',

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import { type Block, fileBlock, imageBlock, inputOf, textBlocks } from '../content-parts.ts'
 import type { Conversation } from '../conversation.ts'
-import { type Fields, fieldsOf, isAbsent, isFields, textOf } from '../record.ts'
 import type { Note } from '../settings.ts'
 import { toolCallId, toolName } from '../tool-names.ts'
 
@@ -11,8 +11,8 @@ export function addChatMessages(messages: readonly unknown[], conversation: Conv
   const calls = new Map<string, string>()
   for (const [at, message] of messages.entries()) {
     const path = `messages.${at}`
-    if (!isFields(message)) throw invalid(`${path} must be an object`)
-    if (textOf(message['name']) !== undefined && message['role'] !== 'function') note(`${path}.name`)
+    if (!isRecord(message)) throw invalid(`${path} must be an object`)
+    if (textIn(message['name']) !== undefined && message['role'] !== 'function') note(`${path}.name`)
     addMessage(message, { path, conversation, note, calls })
   }
 }
@@ -24,7 +24,7 @@ interface Place {
   readonly calls: Map<string, string>
 }
 
-function addMessage(message: Fields, place: Place): void {
+function addMessage(message: Json, place: Place): void {
   const { path, conversation } = place
   const { role, content } = message
   switch (role) {
@@ -63,10 +63,10 @@ function blocksOf(content: unknown, path: string): readonly Block[] {
   if (isAbsent(content)) return []
   if (typeof content === 'string') return textBlocks(content)
   if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
-  return content.flatMap((part, at) => partBlocks(fieldsOf(part), `${path}.${at}`))
+  return content.flatMap((part, at) => partBlocks(recordOf(part), `${path}.${at}`))
 }
 
-function partBlocks(part: Fields, path: string): readonly Block[] {
+function partBlocks(part: Json, path: string): readonly Block[] {
   switch (part['type']) {
     case 'text':
       return textBlocks(part['text'], part)
@@ -74,22 +74,22 @@ function partBlocks(part: Fields, path: string): readonly Block[] {
       return textBlocks(part['refusal'])
     case 'image_url': {
       const image = part['image_url']
-      return [imageBlock(isFields(image) ? image['url'] : image, part, `${path}.image_url`)]
+      return [imageBlock(isRecord(image) ? image['url'] : image, part, `${path}.image_url`)]
     }
     case 'file':
-      return [fileBlock(fieldsOf(part['file']), part, `${path}.file`)]
+      return [fileBlock(recordOf(part['file']), part, `${path}.file`)]
     default:
       throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
   }
 }
 
-function assistantBlocks(message: Fields, { path, note, calls }: Place): readonly Block[] {
+function assistantBlocks(message: Json, { path, note, calls }: Place): readonly Block[] {
   const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
   if (!isAbsent(audio)) note(`${path}.audio`)
   // Without the signature that went with it a model does not take its own thinking back.
   for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
   const blocks = [...blocksOf(content, `${path}.content`), ...textBlocks(refusal)]
-  if (isFields(legacy)) {
+  if (isRecord(legacy)) {
     const id = `call_${path.replaceAll('.', '_')}`
     calls.set(String(legacy['name']), id)
     blocks.push(callBlock({ id, function: legacy }, `${path}.function_call`, note))
@@ -97,20 +97,20 @@ function assistantBlocks(message: Fields, { path, note, calls }: Place): readonl
   if (isAbsent(toolCalls)) return blocks
   if (!Array.isArray(toolCalls)) throw invalid(`${path}.tool_calls must be an array`)
   for (const [at, call] of toolCalls.entries()) {
-    const block = callBlock(fieldsOf(call), `${path}.tool_calls.${at}`, note)
+    const block = callBlock(recordOf(call), `${path}.tool_calls.${at}`, note)
     calls.set(String(block['name']), String(block['id']))
     blocks.push(block)
   }
   return blocks
 }
 
-function callBlock({ id, function: called, custom }: Fields, path: string, note: Note): Block {
-  const { name, arguments: args, input } = fieldsOf(called ?? custom)
+function callBlock({ id, function: called, custom }: Json, path: string, note: Note): Block {
+  const { name, arguments: args, input } = recordOf(called ?? custom)
   if (typeof id !== 'string' || typeof name !== 'string') throw invalid(`${path} must have an id and a name`)
   return {
     type: 'tool_use',
     id: toolCallId(id),
     name: toolName(name),
-    input: custom === undefined ? inputOf(args, `${path}.function.arguments`, note) : { input: textOf(input) ?? '' },
+    input: custom === undefined ? inputOf(args, `${path}.function.arguments`, note) : { input: textIn(input) ?? '' },
   }
 }

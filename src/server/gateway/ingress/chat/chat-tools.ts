@@ -1,5 +1,5 @@
 import { invalid } from '../../../platform/errors.ts'
-import { type Fields, fieldsOf, isAbsent, isFields, textOf } from '../record.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { Note } from '../settings.ts'
 import { toolName } from '../tool-names.ts'
 import { createToolSet, customDescription, objectSchema, type ToolSet, textSchema, toolChoice } from '../tool-set.ts'
@@ -7,14 +7,14 @@ import { createToolSet, customDescription, objectSchema, type ToolSet, textSchem
 interface ChatTools {
   readonly tools: ToolSet
   /** `tool_choice` in Anthropic's format, or nothing. */
-  readonly choice: Fields
+  readonly choice: Json
   readonly isForced: boolean
   /** True for the older form with `functions`, whose answers say `function_call`. */
   readonly isLegacy: boolean
 }
 
 /** The tools of a chat request, in either form. */
-export function chatTools(request: Fields, note: Note): ChatTools {
+export function chatTools(request: Json, note: Note): ChatTools {
   const isLegacy = isAbsent(request['tools']) && !isAbsent(request['functions'])
   const allowed = allowedTools(request['tool_choice'])
   const tools = createToolSet()
@@ -30,11 +30,11 @@ export function chatTools(request: Fields, note: Note): ChatTools {
     isParallel: !isLegacy && request['parallel_tool_calls'] !== false,
     hasTools: tools.wire.length > 0,
   })
-  const type = fieldsOf(choice['tool_choice'])['type']
+  const type = recordOf(choice['tool_choice'])['type']
   return { tools, choice, isForced: type === 'any' || type === 'tool', isLegacy }
 }
 
-function listOf(request: Fields, field: string): readonly unknown[] {
+function listOf(request: Json, field: string): readonly unknown[] {
   const value = request[field]
   if (isAbsent(value)) return []
   if (!Array.isArray(value)) throw invalid(`${field} must be an array`)
@@ -49,12 +49,12 @@ interface Place {
 }
 
 function addTool(tools: ToolSet, tool: unknown, { path, note, allowed }: Place): void {
-  const { type, function: called, custom } = fieldsOf(tool)
+  const { type, function: called, custom } = recordOf(tool)
   if (type === 'custom') {
-    const { name, description, format } = fieldsOf(custom)
+    const { name, description, format } = recordOf(custom)
     if (typeof name !== 'string') throw invalid(`${path}.custom.name must be a string`)
     if (allowed && !allowed.has(name)) return
-    const grammar = fieldsOf(fieldsOf(format)['grammar'])
+    const grammar = recordOf(recordOf(format)['grammar'])
     tools.add({ kind: 'custom', name }, { description: customDescription(description, grammar), schema: textSchema })
     return
   }
@@ -63,7 +63,7 @@ function addTool(tools: ToolSet, tool: unknown, { path, note, allowed }: Place):
 }
 
 function addFunction(tools: ToolSet, called: unknown, { path, note, allowed }: Place): void {
-  const { name, description, parameters, strict } = fieldsOf(called)
+  const { name, description, parameters, strict } = recordOf(called)
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.name must be a string`)
   if (allowed && !allowed.has(name)) return
   if (strict === true) note(`${path}.strict`)
@@ -72,17 +72,17 @@ function addFunction(tools: ToolSet, called: unknown, { path, note, allowed }: P
 
 /** The name that the model knows of the tool that a choice names. */
 function nameIn(choice: unknown): string | undefined {
-  if (!isFields(choice)) return undefined
-  const name = fieldsOf(choice['function'])['name'] ?? fieldsOf(choice['custom'])['name'] ?? choice['name']
+  if (!isRecord(choice)) return undefined
+  const name = recordOf(choice['function'])['name'] ?? recordOf(choice['custom'])['name'] ?? choice['name']
   return typeof name === 'string' ? toolName(name) : undefined
 }
 
 function allowedTools(choice: unknown): { readonly mode: unknown; readonly names: ReadonlySet<string> } | undefined {
-  if (!isFields(choice) || choice['type'] !== 'allowed_tools') return undefined
-  const { mode, tools } = fieldsOf(choice['allowed_tools'])
+  if (!isRecord(choice) || choice['type'] !== 'allowed_tools') return undefined
+  const { mode, tools } = recordOf(choice['allowed_tools'])
   const names = (Array.isArray(tools) ? tools : []).flatMap(tool => {
-    const { function: called, custom } = fieldsOf(tool)
-    return textOf(fieldsOf(called)['name']) ?? textOf(fieldsOf(custom)['name']) ?? []
+    const { function: called, custom } = recordOf(tool)
+    return textIn(recordOf(called)['name']) ?? textIn(recordOf(custom)['name']) ?? []
   })
   return { mode, names: new Set(names) }
 }

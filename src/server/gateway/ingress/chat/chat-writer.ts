@@ -1,9 +1,9 @@
+import type { Json } from '../../../platform/json.ts'
 import type { StopReason } from '../../translated/model-event.ts'
 import type { AnswerWriter } from '../answer-writer.ts'
 import { type CustomInput, createCustomInput } from '../custom-input.ts'
 import { openAiProblem } from '../openai-problem.ts'
 import { noUsage, type PivotEvent } from '../pivot-event.ts'
-import type { Fields } from '../record.ts'
 import type { ToolOrigin } from '../tool-set.ts'
 import { chatUsage } from '../usage-fields.ts'
 
@@ -183,20 +183,20 @@ class ChatWriter {
     return this.#delta({ role: 'assistant', content: '', refusal: null })
   }
 
-  #delta(delta: Fields): string {
+  #delta(delta: Json): string {
     const { stream, includesUsage } = this.#options
     if (!stream) return ''
     return this.#role() + this.#chunk({ choices: [choice(delta, null)], ...(includesUsage && { usage: null }) })
   }
 
-  #chunk(fields: Fields): string {
+  #chunk(fields: Json): string {
     const { id, createdAt } = this.#options
     const chunk = { id, object: 'chat.completion.chunk', created: createdAt, model: this.#model, ...fields }
     return `data: ${JSON.stringify(chunk)}\n\n`
   }
 }
 
-const choice = (delta: Fields, finish: string | null) => ({ index: 0, delta, logprobs: null, finish_reason: finish })
+const choice = (delta: Json, finish: string | null) => ({ index: 0, delta, logprobs: null, finish_reason: finish })
 
 const wholeCall = ({ origin: { name, kind }, input, json }: Call) =>
   kind === 'custom'

@@ -1,17 +1,17 @@
-import { type Fields, fieldsOf } from '../record.ts'
+import { type Json, recordOf } from '../../../platform/json.ts'
 
 /** A tool that the client runs itself and that has calls of a form of its own. */
 export interface ClientTool {
   readonly description: string
-  readonly schema: Fields
+  readonly schema: Json
   /** The type of the item that calls it; its result's type has `_output` behind. */
   readonly callType: string
   /** What the item has besides its ids and status. */
-  callFields(input: Fields): Fields
+  callFields(input: Json): Json
   /** The model's input that an item of the past came from. */
-  inputOf(item: Fields): Fields
+  inputOf(item: Json): Json
   /** What the result's item says. */
-  outputOf(item: Fields): unknown
+  outputOf(item: Json): unknown
 }
 
 const texts = { type: 'array', items: { type: 'string' } }
@@ -83,7 +83,7 @@ export const clientTools: ReadonlyMap<string, ClientTool> = new Map([
       schema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
       callType: 'tool_search_call',
       callFields: input => ({ execution: 'client', arguments: input }),
-      inputOf: item => fieldsOf(item['arguments']),
+      inputOf: item => recordOf(item['arguments']),
       outputOf: ({ tools }) => `Found, and offered from now on: ${namesIn(tools) || 'nothing'}`,
     },
   ],
@@ -96,8 +96,8 @@ export const clientToolOf = (itemType: string) => byCall.get(itemType.replace(/_
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [String(value)])
 
-function picked(value: unknown, names: readonly string[]): Fields {
-  const fields = fieldsOf(value)
+function picked(value: unknown, names: readonly string[]): Json {
+  const fields = recordOf(value)
   return Object.fromEntries(names.flatMap(name => (fields[name] == null ? [] : [[name, fields[name]]])))
 }
 
@@ -105,8 +105,8 @@ function namesIn(tools: unknown): string {
   if (!Array.isArray(tools)) return ''
   return tools
     .flatMap((tool): unknown[] => {
-      const { name, tools: inner } = fieldsOf(tool)
-      return Array.isArray(inner) ? inner.map(one => `${String(name)}__${String(fieldsOf(one)['name'])}`) : [name]
+      const { name, tools: inner } = recordOf(tool)
+      return Array.isArray(inner) ? inner.map(one => `${String(name)}__${String(recordOf(one)['name'])}`) : [name]
     })
     .join(', ')
 }

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import { type Block, fileBlock, imageBlock, inputOf, textBlocks } from '../content-parts.ts'
 import type { Conversation } from '../conversation.ts'
-import { type Fields, fieldsOf, isAbsent, isFields, textOf } from '../record.ts'
 import type { Note } from '../settings.ts'
 import { toolCallId, toolName } from '../tool-names.ts'
 import { clientToolOf } from './client-tools.ts'
@@ -16,7 +16,7 @@ export function addInput(input: unknown, conversation: Conversation, note: Note)
   const callIds = new Map<unknown, string>()
   for (const [at, item] of (input as readonly unknown[]).entries()) {
     const path = `input.${at}`
-    if (!isFields(item)) throw invalid(`${path} must be an object`)
+    if (!isRecord(item)) throw invalid(`${path} must be an object`)
     addItem(item, { path, conversation, note, callIds })
   }
 }
@@ -29,9 +29,9 @@ interface Place {
   readonly callIds: Map<unknown, string>
 }
 
-function addItem(item: Fields, place: Place): void {
+function addItem(item: Json, place: Place): void {
   const { path, conversation, note } = place
-  const type = textOf(item['type']) ?? (isAbsent(item['role']) ? undefined : 'message')
+  const type = textIn(item['type']) ?? (isAbsent(item['role']) ? undefined : 'message')
   switch (type) {
     case 'message':
       addMessage(item, place)
@@ -46,7 +46,7 @@ function addItem(item: Fields, place: Place): void {
       conversation.add('assistant', [callBlock(item, inputOf(item['arguments'], `${path}.arguments`, note), path)])
       break
     case 'custom_tool_call':
-      conversation.add('assistant', [callBlock(item, { input: textOf(item['input']) ?? '' }, path)])
+      conversation.add('assistant', [callBlock(item, { input: textIn(item['input']) ?? '' }, path)])
       break
     case 'function_call_output':
     case 'custom_tool_call_output':
@@ -62,13 +62,13 @@ function addItem(item: Fields, place: Place): void {
 }
 
 /** Calls of tools with items of their own; what remains are traces of tools that ran at OpenAI, and settings. */
-function addOther(type: string, item: Fields, { path, conversation, note, callIds }: Place): void {
+function addOther(type: string, item: Json, { path, conversation, note, callIds }: Place): void {
   const found = clientToolOf(type === 'tool_search_output' ? 'tool_search_call_output' : type)
   if (!found) {
     if (type !== 'additional_tools') note(path)
     return
   }
-  const callId = textOf(item['call_id']) ?? callIds.get(item['id']) ?? item['id']
+  const callId = textIn(item['call_id']) ?? callIds.get(item['id']) ?? item['id']
   if (type.endsWith('_output')) {
     conversation.add('user', [resultBlock(callId, found.tool.outputOf(item), path)])
     return
@@ -78,16 +78,16 @@ function addOther(type: string, item: Fields, { path, conversation, note, callId
   conversation.add('assistant', [callBlock(called, found.tool.inputOf(item), path)])
 }
 
-function addMessage({ role, content }: Fields, { path, conversation }: Place): void {
+function addMessage({ role, content }: Json, { path, conversation }: Place): void {
   const blocks = blocksOf(content, `${path}.content`)
   if (role === 'system' || role === 'developer') conversation.addSystem(blocks, path)
   else if (role === 'user' || role === 'assistant') conversation.add(role, blocks)
   else throw invalid(`${path}.role must be system, developer, user or assistant`)
 }
 
-function callBlock({ call_id: id, name, namespace }: Fields, input: Fields, path: string): Block {
+function callBlock({ call_id: id, name, namespace }: Json, input: Json, path: string): Block {
   if (typeof id !== 'string' || typeof name !== 'string') throw invalid(`${path} must have a call_id and a name`)
-  return { type: 'tool_use', id: toolCallId(id), name: toolName(name, textOf(namespace)), input }
+  return { type: 'tool_use', id: toolCallId(id), name: toolName(name, textIn(namespace)), input }
 }
 
 function resultBlock(id: unknown, output: unknown, path: string): Block {
@@ -104,10 +104,10 @@ function blocksOf(content: unknown, path: string): readonly Block[] {
   if (isAbsent(content)) return []
   if (typeof content === 'string') return textBlocks(content)
   if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
-  return content.flatMap((part, at) => partBlocks(fieldsOf(part), `${path}.${at}`))
+  return content.flatMap((part, at) => partBlocks(recordOf(part), `${path}.${at}`))
 }
 
-function partBlocks(part: Fields, path: string): readonly Block[] {
+function partBlocks(part: Json, path: string): readonly Block[] {
   switch (part['type']) {
     case 'input_text':
     case 'output_text':

@@ -1,13 +1,12 @@
-import { jsonOr } from '../../translated/json-or.ts'
+import { type Json, jsonOr, recordOf } from '../../../platform/json.ts'
 import type { Block } from '../content-parts.ts'
 import { createCustomInput } from '../custom-input.ts'
-import { type Fields, fieldsOf } from '../record.ts'
 import type { ToolOrigin } from '../tool-set.ts'
 import { clientTools } from './client-tools.ts'
 import { sealedThinking } from './reasoning-carrier.ts'
 
 /** An event of a Responses stream, still without its number. */
-export type ResponseEvent = Fields & { readonly type: string }
+export type ResponseEvent = Json & { readonly type: string }
 
 export type ItemStatus = 'completed' | 'incomplete'
 
@@ -20,7 +19,7 @@ export interface OutputItem {
   /** The events that complete it, but for the last, which holds the item. */
   close(): readonly ResponseEvent[]
   /** The item as it is now. */
-  item(status: ItemStatus | 'in_progress'): Fields
+  item(status: ItemStatus | 'in_progress'): Json
 }
 
 /** Where an item stands. */
@@ -59,7 +58,7 @@ export function messageItem(place: ItemPlace): OutputItem {
 }
 
 /** Thinking that the provider keeps to itself. */
-export const sealedReasoning = (id: string, block: Block): Fields => ({
+export const sealedReasoning = (id: string, block: Block): Json => ({
   type: 'reasoning',
   id,
   summary: [],
@@ -168,7 +167,7 @@ function clientCallItem({ id }: ItemPlace, callId: string, { kind }: ToolOrigin)
       type: tool?.callType,
       id,
       call_id: callId,
-      ...tool?.callFields(fieldsOf(jsonOr(json, undefined))),
+      ...tool?.callFields(recordOf(jsonOr(json, undefined))),
       status,
     }),
   }

@@ -1,6 +1,5 @@
-import { jsonOr } from '../../translated/json-or.ts'
+import { jsonOr, recordOf } from '../../../platform/json.ts'
 import type { Block } from '../content-parts.ts'
-import { fieldsOf } from '../record.ts'
 
 /** How every state of ours begins. No provider's own one does. */
 const prefix = 'syr1.'
@@ -15,7 +14,7 @@ export const sealedThinking = (block: Block): string =>
 /** The thinking block inside a text of ours; undefined for any other provider's. The signature is checked upstream. */
 export function openedThinking(sealed: unknown): Block | undefined {
   if (typeof sealed !== 'string' || !sealed.startsWith(prefix)) return undefined
-  const { type, thinking, signature, data } = fieldsOf(
+  const { type, thinking, signature, data } = recordOf(
     jsonOr(Buffer.from(sealed.slice(prefix.length), 'base64url').toString(), undefined),
   )
   if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string')

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { Target } from '../../call.ts'
-import { type Fields, fieldsOf, isAbsent, isFields } from '../record.ts'
 import type { Note } from '../settings.ts'
 import { toolName } from '../tool-names.ts'
 import { createToolSet, customDescription, objectSchema, type ToolSet, textSchema, toolChoice } from '../tool-set.ts'
@@ -9,12 +9,12 @@ import { clientTools } from './client-tools.ts'
 interface ResponseTools {
   readonly tools: ToolSet
   /** `tool_choice` in Anthropic's format, or nothing. */
-  readonly choice: Fields
+  readonly choice: Json
   readonly isForced: boolean
 }
 
 /** The tools of a Responses request: those it names, and those that items of its input brought along. */
-export function responseTools(request: Fields, target: Target, note: Note): ResponseTools {
+export function responseTools(request: Json, target: Target, note: Note): ResponseTools {
   const { tools: given, tool_choice: chosen, input, parallel_tool_calls: isParallel } = request
   const tools = createToolSet()
   const allowed = allowedNames(chosen)
@@ -22,17 +22,17 @@ export function responseTools(request: Fields, target: Target, note: Note): Resp
   if (!isAbsent(given) && !Array.isArray(given)) throw invalid('tools must be an array')
   addTools(tools, given, { ...place, path: 'tools' })
   for (const [at, item] of (Array.isArray(input) ? input : []).entries()) {
-    const { type, tools: found } = fieldsOf(item)
+    const { type, tools: found } = recordOf(item)
     if (type === 'additional_tools' || type === 'tool_search_output')
       addTools(tools, found, { ...place, path: `input.${at}.tools` })
   }
   const choice = toolChoice({
-    choice: allowed ? fieldsOf(chosen)['mode'] : chosen,
+    choice: allowed ? recordOf(chosen)['mode'] : chosen,
     named: allowed ? undefined : nameIn(chosen),
     isParallel: isParallel !== false,
     hasTools: tools.wire.length > 0,
   })
-  const type = fieldsOf(choice['tool_choice'])['type']
+  const type = recordOf(choice['tool_choice'])['type']
   return { tools, choice, isForced: type === 'any' || type === 'tool' }
 }
 
@@ -47,10 +47,10 @@ interface Place {
 
 function addTools(tools: ToolSet, list: unknown, place: Place): void {
   if (!Array.isArray(list)) return
-  for (const [at, tool] of list.entries()) addTool(tools, fieldsOf(tool), { ...place, path: `${place.path}.${at}` })
+  for (const [at, tool] of list.entries()) addTool(tools, recordOf(tool), { ...place, path: `${place.path}.${at}` })
 }
 
-function addTool(tools: ToolSet, tool: Fields, place: Place): void {
+function addTool(tools: ToolSet, tool: Json, place: Place): void {
   const { path, note, allowed, namespace } = place
   const type = String(tool['type'])
   if (type === 'namespace') {
@@ -67,23 +67,23 @@ function addTool(tools: ToolSet, tool: Fields, place: Place): void {
   const { description, parameters, format, strict } = tool
   if (strict === true) note(`${path}.strict`)
   if (type === 'function') tools.add(origin, { description, schema: objectSchema(parameters) })
-  else tools.add(origin, { description: customDescription(description, fieldsOf(format)), schema: textSchema })
+  else tools.add(origin, { description: customDescription(description, recordOf(format)), schema: textSchema })
 }
 
-function nameOf(tool: Fields, path: string): string {
+function nameOf(tool: Json, path: string): string {
   const { name } = tool
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.name must be a string`)
   return name
 }
 
 /** Tools without a name of the client's: some it runs itself, others would run at OpenAI. */
-function addBuiltIn(tools: ToolSet, tool: Fields, { path, note, allowed, target }: Place): void {
+function addBuiltIn(tools: ToolSet, tool: Json, { path, note, allowed, target }: Place): void {
   const type = String(tool['type'])
   const own = clientTools.get(type)
   if (own && !(type === 'tool_search' && tool['execution'] !== 'client')) {
     if (allowed && !allowed.has(type)) return
     const { description = own.description, parameters } = tool
-    tools.add({ kind: type, name: type }, { description, schema: isFields(parameters) ? parameters : own.schema })
+    tools.add({ kind: type, name: type }, { description, schema: isRecord(parameters) ? parameters : own.schema })
   } else if (type.startsWith('web_search') && canSearch(tool, target)) {
     tools.addHosted(webSearch(tool))
   } else if (type.startsWith('web_search') || type === 'image_generation' || type === 'tool_search') {
@@ -93,22 +93,22 @@ function addBuiltIn(tools: ToolSet, tool: Fields, { path, note, allowed, target 
 }
 
 /** True when Anthropic runs the search: other upstreams of its format do not. */
-const canSearch = ({ external_web_access: isLive }: Fields, { deployment }: Target): boolean =>
+const canSearch = ({ external_web_access: isLive }: Json, { deployment }: Target): boolean =>
   isLive !== false && deployment.protocol === 'anthropic-messages' && deployment.provider === 'anthropic'
 
-function webSearch({ filters, user_location: place }: Fields) {
-  const { allowed_domains: domains } = fieldsOf(filters)
+function webSearch({ filters, user_location: place }: Json) {
+  const { allowed_domains: domains } = recordOf(filters)
   return {
     type: 'web_search_20250305',
     name: 'web_search',
     ...(Array.isArray(domains) && domains.length > 0 && { allowed_domains: domains }),
-    ...(isFields(place) && { user_location: { ...place, type: 'approximate' } }),
+    ...(isRecord(place) && { user_location: { ...place, type: 'approximate' } }),
   }
 }
 
 /** The name that the model knows of the tool that a choice names. */
 function nameIn(choice: unknown): string | undefined {
-  if (!isFields(choice)) return undefined
+  if (!isRecord(choice)) return undefined
   const { type, name, namespace } = choice
   if (typeof name === 'string') return toolName(name, typeof namespace === 'string' ? namespace : undefined)
   const builtIn = String(type).startsWith('web_search') ? 'web_search' : String(type)
@@ -117,7 +117,7 @@ function nameIn(choice: unknown): string | undefined {
 }
 
 function allowedNames(choice: unknown): ReadonlySet<string> | undefined {
-  if (!isFields(choice) || choice['type'] !== 'allowed_tools') return undefined
+  if (!isRecord(choice) || choice['type'] !== 'allowed_tools') return undefined
   const list: readonly unknown[] = Array.isArray(choice['tools']) ? choice['tools'] : []
   return new Set(list.flatMap(tool => nameIn(tool) ?? []))
 }

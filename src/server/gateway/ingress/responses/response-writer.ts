@@ -1,8 +1,8 @@
+import { type Json, recordOf } from '../../../platform/json.ts'
 import type { StopReason } from '../../translated/model-event.ts'
 import type { AnswerWriter } from '../answer-writer.ts'
 import { openAiProblem } from '../openai-problem.ts'
 import { noUsage, type PivotEvent } from '../pivot-event.ts'
-import { type Fields, fieldsOf } from '../record.ts'
 import type { ToolOrigin } from '../tool-set.ts'
 import { responseUsage } from '../usage-fields.ts'
 import {
@@ -23,7 +23,7 @@ interface Options {
   readonly model: string
   readonly stream: boolean
   /** The fields of the response that repeat the request. */
-  readonly echo: Fields
+  readonly echo: Json
   readonly originOf: (name: string) => ToolOrigin
 }
 
@@ -40,7 +40,7 @@ class ResponseWriter {
   #model: string
   #usage = noUsage
   #stopReason: StopReason = 'end_turn'
-  readonly #output: Fields[] = []
+  readonly #output: Json[] = []
   #open: OutputItem | undefined
   #isShown = false
   #hasStarted = false
@@ -92,7 +92,7 @@ class ResponseWriter {
     }
   }
 
-  #response(status: string): Fields {
+  #response(status: string): Json {
     const { key, createdAt, echo } = this.#options
     return {
       id: `resp_${key}`,
@@ -143,7 +143,7 @@ class ResponseWriter {
     return this.#itemEvent('added', this.#open.item(this.#open.isShown === 'when_whole' ? 'completed' : 'in_progress'))
   }
 
-  #itemEvent(event: 'added' | 'done', item: Fields): string {
+  #itemEvent(event: 'added' | 'done', item: Json): string {
     const output_index = this.#output.length
     return this.#frames([{ type: `response.output_item.${event}`, output_index, item }])
   }
@@ -164,19 +164,19 @@ class ResponseWriter {
   }
 
   /** Completes an item: it has its place in the output now. */
-  #add(item: Fields): string {
+  #add(item: Json): string {
     const done = this.#itemEvent('done', item)
     this.#output.push(item)
     return done
   }
 
-  #addWhole(block: Fields & { readonly type: string }): string {
+  #addWhole(block: Json & { readonly type: string }): string {
     const item = wholeItem(block, type => this.#itemId(type))
     return item ? this.#itemEvent('added', item) + this.#add(item) : ''
   }
 
   #end(): string {
-    const response = this.whole() as Fields
+    const response = this.whole() as Json
     return this.#frames([{ type: `response.${String(response['status'])}`, response }])
   }
 
@@ -215,11 +215,11 @@ const incomplete: Partial<Record<StopReason, string>> = {
 }
 
 /** What Responses have for a block that comes in a piece; undefined for blocks that they do not have. */
-function wholeItem(block: Fields & { readonly type: string }, idOf: (type: string) => string): Fields | undefined {
+function wholeItem(block: Json & { readonly type: string }, idOf: (type: string) => string): Json | undefined {
   const { type, name, input } = block
   if (type === 'redacted_thinking') return sealedReasoning(idOf(type), block)
   if (type !== 'server_tool_use' || name !== 'web_search') return undefined
-  const { query } = fieldsOf(input)
+  const { query } = recordOf(input)
   return {
     type: 'web_search_call',
     id: idOf(type),

@@ -116,6 +116,24 @@ const inputs: readonly (readonly [string, unknown, readonly object[], string?])[
     [user, assistant(use('a', 'apply_patch', { input: '*** Begin' })), results(result('a', text('ok')))],
   ],
   [
+    'several results of one call are one, wherever they stand',
+    [
+      hi,
+      { type: 'custom_tool_call', call_id: 'a', name: 'exec', input: 'notify(1)' },
+      { type: 'custom_tool_call_output', call_id: 'a', output: 'running' },
+      { type: 'function_call', call_id: 'b', name: 'wait', arguments: '{}' },
+      { type: 'custom_tool_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'noted' }] },
+      { type: 'function_call_output', call_id: 'b', output: 'over' },
+    ],
+    [
+      user,
+      assistant(use('a', 'exec', { input: 'notify(1)' })),
+      results(result('a', text('running'), text('noted'))),
+      assistant(use('b', 'wait', {})),
+      results(result('b', text('over'))),
+    ],
+  ],
+  [
     'calls of the local shell, whose result names the item',
     [
       hi,

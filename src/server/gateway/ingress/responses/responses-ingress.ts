@@ -1,10 +1,10 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { Degradation } from '../../translated/degradations.ts'
 import { anthropicBody } from '../anthropic-body.ts'
 import { textBlocks } from '../content-parts.ts'
 import { createConversation } from '../conversation.ts'
 import type { Ingress } from '../ingress.ts'
-import { type Fields, fieldsOf, isAbsent, textOf } from '../record.ts'
 import { anthropicSettings, jsonHint, type Note, type Settings } from '../settings.ts'
 import { noteUnused } from '../unused-fields.ts'
 import { addInput } from './input-items.ts'
@@ -25,7 +25,7 @@ export const responsesIngress: Ingress = (request, context) => {
   const body = anthropicBody(context, {
     settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
     conversation: conversation.finish(),
-    hints: textBlocks(jsonHint(fieldsOf(request['text'])['format'], 'text.format', note)),
+    hints: textBlocks(jsonHint(recordOf(request['text'])['format'], 'text.format', note)),
     tools,
     choice,
     isCached: !isAbsent(request['prompt_cache_key']),
@@ -40,8 +40,8 @@ export const responsesIngress: Ingress = (request, context) => {
   }
 }
 
-function settingsOf(request: Fields, isForced: boolean): Settings {
-  const { effort, summary, generate_summary: olderSummary } = fieldsOf(request['reasoning'])
+function settingsOf(request: Json, isForced: boolean): Settings {
+  const { effort, summary, generate_summary: olderSummary } = recordOf(request['reasoning'])
   return {
     temperature: request['temperature'],
     top_p: request['top_p'],
@@ -50,22 +50,22 @@ function settingsOf(request: Fields, isForced: boolean): Settings {
     maxTokens: Number(request['max_output_tokens'] ?? 0),
     effort,
     showsThinking: !isAbsent(summary ?? olderSummary) && effort !== 'none',
-    format: fieldsOf(request['text'])['format'],
+    format: recordOf(request['text'])['format'],
     user: request['user'] ?? request['safety_identifier'],
     isForced,
   }
 }
 
 /** What needs an earlier answer, or one that goes on by itself: nothing of that is kept. */
-function checkServable(request: Fields): void {
+function checkServable(request: Json): void {
   for (const field of ['previous_response_id', 'conversation', 'prompt']) {
     if (!isAbsent(request[field])) throw invalid(`${field}: nothing is stored here; send the whole input instead`)
   }
   if (request['background'] === true) throw invalid('background: a response is made while its caller waits')
 }
 
-function noteDropped(request: Fields, note: Note): void {
-  const { verbosity } = fieldsOf(request['text'])
+function noteDropped(request: Json, note: Note): void {
+  const { verbosity } = recordOf(request['text'])
   if (!isAbsent(verbosity) && verbosity !== 'medium') note('text.verbosity')
   const include: readonly unknown[] = Array.isArray(request['include']) ? request['include'] : []
   for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
@@ -74,10 +74,10 @@ function noteDropped(request: Fields, note: Note): void {
 }
 
 /** The response's own fields that repeat the request, as OpenAI's do. */
-function echoOf(request: Fields): Fields {
-  const { effort = null, summary = null } = fieldsOf(request['reasoning'])
+function echoOf(request: Json): Json {
+  const { effort = null, summary = null } = recordOf(request['reasoning'])
   return {
-    instructions: textOf(request['instructions']) ?? null,
+    instructions: textIn(request['instructions']) ?? null,
     max_output_tokens: request['max_output_tokens'] ?? null,
     max_tool_calls: null,
     metadata: request['metadata'] ?? {},
@@ -88,7 +88,7 @@ function echoOf(request: Fields): Fields {
     service_tier: 'default',
     store: false,
     temperature: request['temperature'] ?? null,
-    text: { format: { type: 'text' }, ...fieldsOf(request['text']) },
+    text: { format: { type: 'text' }, ...recordOf(request['text']) },
     tool_choice: request['tool_choice'] ?? 'auto',
     tools: request['tools'] ?? [],
     top_p: request['top_p'] ?? null,

@@ -5,11 +5,11 @@ export type Json = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The objects in a list; empty for anything else than a list. */
-export const recordsOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : [])
-
 /** The value when it is text, else nothing. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The value when it is a JSON object, else an empty one. */
+export const recordOf = (value: unknown): Json => (isRecord(value) ? value : {})
 
 /** `record` without the fields that are undefined, in the same order. */
 export const compact = (record: Json): Record<string, unknown> =>

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
+import { Encoder } from '../../translated/encoder.ts'
+import { createMessageCollector } from '../../translated/message-collector.ts'
+import type { ModelEvent } from '../../translated/model-event.ts'
+import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
+import { wireFrame } from '../../translated/wire-event.ts'
+import { bedrockConverse } from './codec.ts'
+import { isRecord, type Json, recordOf } from './json.ts'
+
+export const claude = 'global.anthropic.claude-sonnet-4-5-20250929-v1:0'
+export const newestClaude = 'global.anthropic.claude-opus-5-5'
+export const nova = 'eu.amazon.nova-pro-v1:0'
+export const gptOss = 'openai.gpt-oss-120b-1:0'
+export const llama = 'us.meta.llama4-maverick-17b-instruct-v1:0'
+
+const seals = createReasoningSeals(Buffer.alloc(32, 7))
+
+/** The context of a call to a model; its seal is real. */
+export const contextFor = (upstreamModel: string = claude, stream = true): CodecContext => ({
+  deployment: { id: 'd1', provider: 'bedrock', protocol: 'bedrock-converse', apiBase: 'https://bedrock.test' },
+  upstreamModel,
+  stream,
+  requestId: 'req_1',
+  reasoning: seals({ provider: 'bedrock', model: upstreamModel }),
+  callSignatures: { remember: () => undefined, recall: () => undefined },
+})
+
+/** What goes upstream for `request`, as it arrives there. */
+export function sent(request: AnthropicRequest, upstreamModel: string = claude) {
+  const base = { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
+  const { path, body, degraded } = bedrockConverse.request({ ...base, ...request }, contextFor(upstreamModel))
+  const text = JSON.stringify(body)
+  return {
+    path,
+    text,
+    body: JSON.parse(text) as Json,
+    degraded: degraded.map(({ path: where, action }) => `${where}=${action}`),
+  }
+}
+
+/** The content of all messages that go upstream, one list a message. */
+export const contents = (messages: readonly Json[], upstreamModel: string = claude): readonly unknown[] =>
+  (sent({ messages }, upstreamModel).body['messages'] as readonly Json[]).map(({ content }) => content)
+
+/** One user message's content as it arrives upstream. */
+export const userContent = (content: unknown, upstreamModel: string = claude): unknown =>
+  contents([{ role: 'user', content }], upstreamModel)[0]
+
+export const frame = (event: string, payload: Json = {}): UpstreamFrame => ({ event, data: JSON.stringify(payload) })
+
+export const delta = (contentBlockIndex: number, part: Json): UpstreamFrame =>
+  frame('contentBlockDelta', { contentBlockIndex, delta: part, p: 'abcdefgh' })
+
+export const callStart = (contentBlockIndex: number, toolUseId: string, name: string): UpstreamFrame =>
+  frame('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId, name } } })
+
+export const stop = (contentBlockIndex: number): UpstreamFrame => frame('contentBlockStop', { contentBlockIndex })
+
+/** The end of an answer: the reason, and the usage behind it. */
+export const ending = (stopReason: string, usage: Json = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }) => [
+  frame('messageStop', { stopReason }),
+  frame('metadata', { usage, metrics: { latencyMs: 5 } }),
+]
+
+/** What the decoder says of a whole stream. */
+export function decoded(frames: readonly UpstreamFrame[], context = contextFor()): readonly ModelEvent[] {
+  const decoder = bedrockConverse.decoder(context)
+  return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
+}
+
+/** What a client reads of `events`; a repair by the encoder fails the test. */
+export function read(events: readonly ModelEvent[]) {
+  const collector = createMessageCollector()
+  let wire = ''
+  const encoder = new Encoder({
+    messageId: 'msg_1',
+    model: 'upstream-model',
+    inputTokens: 7,
+    out(event) {
+      wire += wireFrame(event)
+      collector.take(event)
+    },
+    onRepair: what => assert.fail(what),
+  })
+  for (const event of events) if (event.type !== 'degraded' && event.type !== 'error') encoder.push(event)
+  const message: unknown = collector.message()
+  const { content, usage, stop_reason: stopReason, stop_sequence: stopSequence } = recordOf(message)
+  return {
+    content: (Array.isArray(content) ? content : []).filter(isRecord),
+    usage: recordOf(usage),
+    stopReason,
+    stopSequence,
+    /** The stream; undefined without an end. */
+    wire: encoder.hasEnded ? wire : undefined,
+    degraded: events.flatMap(event => (event.type === 'degraded' ? [`${event.path}=${event.action}`] : [])),
+    error: events.find(event => event.type === 'error'),
+  }
+}

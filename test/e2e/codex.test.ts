@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { clientProgram } from '../support/client-program.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol, startEveryProtocol } from '../support/every-protocol.ts'
+import { runProgram } from '../support/run-program.ts'
+import { saying } from '../support/scripted-service.ts'
+
+// Codex writes nothing, and still reports success, when its own folder is below that of temporary files.
+const home = await realpath(await mkdtemp(join(tmpdir(), 'switchyard-codex-')))
+const folders = { work: join(home, 'work'), temporary: join(home, 'tmp'), codex: join(home, 'codex') }
+await Promise.all(Object.values(folders).map(path => mkdir(path)))
+const file = join(folders.work, 'work.txt')
+after(() => rm(home, { recursive: true, force: true, maxRetries: 5 }))
+
+interface Case {
+  readonly model: string
+  readonly protocol: SpokenProtocol
+  /** The call with which the model writes the file. */
+  readonly call: { readonly name: string; readonly input: object }
+}
+
+const fileText = 'written by Codex through the gateway'
+const command = `echo '${fileText}' > work.txt`
+
+/** Offered for a model that it does not know. */
+const withFunction: Case['call'] = { name: 'exec_command', input: { cmd: command } }
+/** A tool that takes text, which other models than OpenAI's wrap in JSON. */
+const withPatch: Case['call'] = {
+  name: 'apply_patch',
+  input: { input: `*** Begin Patch\n*** Add File: work.txt\n+${fileText}\n*** End Patch\n` },
+}
+/** A program that calls the tools, in a tool of a namespace that comes with the input; its `notify` is a second result. */
+const withProgram: Case['call'] = {
+  name: 'functions__exec',
+  input: { input: `notify("under way")\ntext(await tools.exec_command(${JSON.stringify({ cmd: command })}))` },
+}
+
+/** It offers its tools in the form that it holds best for a model, by the model's name. */
+const known: readonly Case[] = [
+  { model: 'gpt-5.5', protocol: 'anthropic-messages', call: withPatch },
+  { model: 'gpt-6-astra', protocol: 'anthropic-messages', call: withProgram },
+  { model: 'gpt-6-luna', protocol: 'openai-chat', call: withProgram },
+  { model: 'gpt-6-sol', protocol: 'gemini', call: withProgram },
+  { model: 'gpt-6.1-sol', protocol: 'bedrock-converse', call: withProgram },
+]
+
+const { service, upstreams } = await startEveryProtocol({
+  aliases: Object.fromEntries(known.map(({ model, protocol }) => [model, protocol])),
+})
+
+const settings = Object.entries({
+  model_provider: 'gateway',
+  'model_providers.gateway.name': 'gateway',
+  'model_providers.gateway.base_url': `${service.url}/v1`,
+  'model_providers.gateway.env_key': 'GATEWAY_KEY',
+  'model_providers.gateway.wire_api': 'responses',
+}).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`])
+
+/** A turn that writes the file; the two requests of it that the upstream got, as text. */
+async function completesTurn({ model, protocol, call }: Case): Promise<readonly string[]> {
+  await rm(file, { force: true })
+  const before = upstreams[protocol].requests.length
+  const prompt = saying(
+    { thinking: 'The file is not there yet.', text: 'Writing.', tool_calls: [call] },
+    { text: 'The file is written.' },
+  )
+  const { code, stdout, stderr } = await runProgram(process.execPath, {
+    args: [
+      clientProgram('Codex'),
+      ...['exec', '--json', '-s', 'workspace-write', '--skip-git-repo-check'],
+      ...[...settings, '-m', model, `Do what this says: ${prompt}`],
+    ],
+    cwd: folders.work,
+    env: { HOME: home, CODEX_HOME: folders.codex, TMPDIR: folders.temporary, GATEWAY_KEY: service.key },
+  })
+  const lines = stdout.trim().split('\n')
+  const events = lines.map(line => JSON.parse(line) as { type: string; item?: { type: string; text?: string } })
+  const log = `${stdout}\n${stderr}\n${service.logs()}`
+  assert.deepEqual([code, events.at(-1)?.type], [0, 'turn.completed'], log)
+  const said = events.flatMap(({ type, item }) => (type === 'item.completed' && item ? [item] : []))
+  assert.deepEqual(
+    said.flatMap(({ type, text }) => (type === 'agent_message' || type === 'reasoning' ? [[type, text]] : [])),
+    [
+      ['reasoning', 'The file is not there yet.'],
+      ['agent_message', 'Writing.'],
+      ['agent_message', 'The file is written.'],
+    ],
+    log,
+  )
+  assert.equal(await readFile(file, 'utf8').catch(() => log), `${fileText}\n`)
+  const requests = upstreams[protocol].requests.slice(before)
+  assert.equal(requests.length, 2)
+  for (const { headers } of requests) assert.ok(!JSON.stringify(headers).includes(service.key), 'our key never leaves')
+  return requests.map(({ rawBody }) => rawBody.toString())
+}
+
+/** What the model thought goes back along with the result, where the protocol has a place for it. */
+const signatureIn = (request: string | undefined) => /sig_\d+|"reasoning_content"/.exec(request ?? '')?.[0]
+
+for (const protocol of everyProtocol) {
+  test(`Codex completes a turn with a tool and a model that speaks ${protocol}`, async () => {
+    const requests = await completesTurn({ model: aliasOf(protocol), protocol, call: withFunction })
+    assert.match(requests[1] ?? '', /Process exited with code 0/)
+    assert.ok(signatureIn(requests[1]))
+  })
+}
+
+for (const each of known) {
+  test(`Codex takes a model that speaks ${each.protocol} for ${each.model}, and completes a turn with ${each.call.name}`, async () => {
+    const requests = await completesTurn(each)
+    assert.match(requests[1] ?? '', each.call === withPatch ? /A work\.txt/ : /under way.*exit_code/s)
+    assert.ok(signatureIn(requests[1]))
+  })
+}
