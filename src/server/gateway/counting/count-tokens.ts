@@ -5,6 +5,8 @@ import { noTokens } from './token-counts.ts'
 
 /** True when an upstream's refusal only says that it has no route for counting. */
 export function lacksCounting({ status, body }: Refusal, upstreamModel: string): boolean {
+  // Bedrock has the route for all its models, and the words for those that it cannot count for.
+  if (status === 400) return body.includes("doesn't support counting tokens")
   if (status !== 404 && status !== 405 && status !== 501) return false
   // A 404 that names the model is about the model: a guess would hide that from the caller.
   return !body.includes(upstreamModel)

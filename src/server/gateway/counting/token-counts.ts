@@ -25,15 +25,15 @@ export const noTokens: TokenCounts = {
 export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
   if (!isRecord(usage)) return counts
   const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {}
-  const hour = count(split['ephemeral_1h_input_tokens'])
-  const fiveMinutes = count(split['ephemeral_5m_input_tokens'])
-  const written = count(usage['cache_creation_input_tokens'])
+  const hour = tokenCount(split['ephemeral_1h_input_tokens'])
+  const fiveMinutes = tokenCount(split['ephemeral_5m_input_tokens'])
+  const written = tokenCount(usage['cache_creation_input_tokens'])
   return {
-    input_tokens: count(usage['input_tokens']) ?? counts.input_tokens,
-    cache_read_tokens: count(usage['cache_read_input_tokens']) ?? counts.cache_read_tokens,
+    input_tokens: tokenCount(usage['input_tokens']) ?? counts.input_tokens,
+    cache_read_tokens: tokenCount(usage['cache_read_input_tokens']) ?? counts.cache_read_tokens,
     cache_write_5m_tokens: fiveMinutes ?? unsplit(written, hour, counts) ?? counts.cache_write_5m_tokens,
     cache_write_1h_tokens: hour ?? counts.cache_write_1h_tokens,
-    output_tokens: count(usage['output_tokens']) ?? counts.output_tokens,
+    output_tokens: tokenCount(usage['output_tokens']) ?? counts.output_tokens,
     estimated: counts.estimated,
   }
 }
@@ -43,7 +43,11 @@ function unsplit(written: number | undefined, hour: number | undefined, counts: 
   return written === undefined ? undefined : Math.max(0, written - (hour ?? counts.cache_write_1h_tokens))
 }
 
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+/** More than any call can have: a figure above it is a fault, and would be billed. */
+const maxTokens = 1_000_000_000
+
+/** A figure that an upstream states; undefined for what can be no number of tokens. */
+export const tokenCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= maxTokens ? value : undefined
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

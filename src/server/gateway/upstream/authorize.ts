@@ -1,4 +1,6 @@
 import type { Deployment } from '../../config/config.ts'
+import { signAws } from './aws-signature.ts'
+import type { GoogleTokens } from './google-token.ts'
 
 /** A request whose credential is still missing. */
 export interface Unauthorized {
@@ -17,11 +19,24 @@ export type Authorize = (
 /** Providers whose key travels as a Bearer token on Anthropic's routes. */
 const bearerProviders = new Set(['openrouter', 'ollama'])
 
+interface Options {
+  /** For deployments with a service account; without it those need a key of their own. */
+  readonly googleTokens?: GoogleTokens
+}
+
 /** Puts each provider's credential where it wants it. A deployment's own headers win. */
-export function createAuthorize(): Authorize {
-  return (deployment, { headers }) => {
-    const { apiKey, headers: own } = deployment
+export function createAuthorize({ googleTokens }: Options = {}): Authorize {
+  return (deployment, request) => {
+    const { headers } = request
+    const { apiKey, aws, headers: own } = deployment
     const isOwn = 'authorization' in own || 'x-api-key' in own || 'api-key' in own
+    if (aws && !isOwn) return signAws(aws, { ...request, headers: { ...headers, ...own } }, new Date())
+    const account = isOwn ? undefined : deployment.google?.serviceAccount
+    if (account && googleTokens) {
+      const token = googleTokens(account)
+      const withToken = (value: string) => ({ ...headers, authorization: `Bearer ${value}`, ...own })
+      return typeof token === 'string' ? withToken(token) : token.then(withToken)
+    }
     if (apiKey === undefined || isOwn) return { ...headers, ...own }
     return { ...headers, ...keyHeader(deployment, apiKey), ...own }
   }

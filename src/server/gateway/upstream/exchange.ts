@@ -29,8 +29,8 @@ export interface WholeAnswer {
 export interface AnswerStream {
   /** Takes the next bytes. An ending means that the upstream has said enough. */
   push(controller: Controller, chunk: Buffer): Ending | undefined
-  /** The upstream is done. */
-  finish(): Ending
+  /** The upstream is done. Undefined when nothing is out yet and nothing can be made of it: the call fails. */
+  finish(): Ending | undefined
   /** The upstream is lost. Undefined when nothing is out yet, so that the call can fail with `error`. */
   breakOff(error: AppError): Ending | undefined
   /** The caller is gone: what to book. */
@@ -69,7 +69,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sink: Sink
   readonly #reader: AnswerReader
   readonly #settle: (ending: Ending) => void
-  readonly #reject: (error: AppError) => void
+  readonly #reject: (error: unknown) => void
   readonly #deadline: NodeJS.Timeout
   #controller: Controller | undefined
   #head: AnswerHead | undefined
@@ -90,6 +90,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline.unref()
     attempt.call.signal.addEventListener('abort', this.#onCallerGone, { once: true })
     if (attempt.call.signal.aborted) this.#onCallerGone()
+  }
+
+  /** The request could not be made, and was never sent. */
+  abandon(error: unknown): void {
+    if (this.#isOver) return
+    this.#close()
+    this.#reject(error)
   }
 
   onRequestStart(controller: Controller): void {
@@ -137,13 +144,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isOver || !this.#head) return
-    if (this.#stream) this.#finish(this.#stream.finish())
+    if (this.#stream) this.#finishStream(this.#stream)
     else if (this.#head.status >= 400) this.#refuse()
     else this.#answerAtOnce(this.#head)
   }
 
   onResponseError(_controller: Controller, error: Error): void {
     if (!this.#isOver) this.#fail(upstreamFailure(error, this.#attempt.ask.model))
+  }
+
+  #finishStream(stream: AnswerStream): void {
+    const ending = stream.finish()
+    if (ending) this.#finish(ending)
+    else this.#fail(upstreamFault(this.#attempt, 'ended the stream before its answer began'))
   }
 
   #answerAtOnce(head: AnswerHead): void {

@@ -1,33 +1,36 @@
 import { apiVersion } from '../../../contract/api.ts'
-import type { Call, Target } from '../call.ts'
+import type { Call } from '../call.ts'
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-const forwarded = /^(anthropic-|x-claude-code-)/
+const forwardedToAnthropic = /^(anthropic-|x-claude-code-)/
 
-/** Providers whose key travels as a Bearer token on Anthropic's routes. */
-const bearerProviders = new Set(['openrouter', 'ollama'])
+/** Headers of OpenAI's that say whose account a call is for are credentials: the account is the deployment's. */
+const forwardedToOpenAi = /^openai-(?!organization$|project$)/
 
-/** Headers toward an upstream of Anthropic's format. The caller's own credentials never go along. */
-export function upstreamHeaders(call: Pick<Call, 'headers'>, { deployment }: Target): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-    'user-agent': `switchyard/${apiVersion}`,
-    'anthropic-version': '2023-06-01',
+const ownHeaders = {
+  'content-type': 'application/json',
+  'accept-encoding': 'identity',
+  'user-agent': `switchyard/${apiVersion}`,
+} as const
+
+/** Headers toward an upstream of Anthropic's format, but for the credential. The caller's own never goes along. */
+export const anthropicHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
+  withForwarded({ ...ownHeaders, 'anthropic-version': '2023-06-01' }, call.headers, forwardedToAnthropic)
+
+/** Headers toward an upstream of OpenAI's formats, but for the credential. The caller's own never goes along. */
+export const openAiHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
+  withForwarded({ ...ownHeaders }, call.headers, forwardedToOpenAi)
+
+function withForwarded(headers: Record<string, string>, given: Headers, pattern: RegExp): Record<string, string> {
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && pattern.test(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value
   }
-  for (const [name, value] of Object.entries(call.headers)) {
-    if (value !== undefined && forwarded.test(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value
-  }
-  const ownsCredential = 'authorization' in deployment.headers || 'x-api-key' in deployment.headers
-  if (deployment.apiKey !== undefined && !ownsCredential) {
-    if (bearerProviders.has(deployment.provider)) headers['authorization'] = `Bearer ${deployment.apiKey}`
-    else headers['x-api-key'] = deployment.apiKey
-  }
-  return Object.assign(headers, deployment.headers)
+  return headers
 }
 
-const answered = /^(content-type|retry-after|request-id|anthropic-ratelimit-.*)$/
+const answered =
+  /^(content-type|retry-after|retry-after-ms|(x-)?request-id|anthropic-ratelimit-.*|x-ratelimit-.*|openai-(processing-ms|version))$/
 
 /** The upstream's headers that reach the client; all others are dropped. Security S54. */
 export function relayedHeaders(headers: Headers): Record<string, string> {
@@ -36,6 +39,9 @@ export function relayedHeaders(headers: Headers): Record<string, string> {
     const first = Array.isArray(value) ? value[0] : value
     if (first !== undefined && answered.test(name)) relayed[name] = first
   }
+  // OpenAI's name of the same thing.
+  const id = relayed['x-request-id']
+  if (id !== undefined) relayed['request-id'] ??= id
   return relayed
 }
 

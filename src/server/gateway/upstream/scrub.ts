@@ -5,12 +5,16 @@ const mark = Buffer.from('[secret]')
 const minSecretLength = 8
 
 /** `body` without the deployment's own credentials, should the upstream echo them; else the very same buffer. */
-export function scrubbed(body: Buffer, { apiKey, headers }: Deployment): Buffer {
+export function scrubbed(body: Buffer, { apiKey, headers, aws }: Deployment): Buffer {
   const held = [
     apiKey,
     headers['authorization'],
     headers['authorization']?.replace(/^\w+\s+/, ''),
     headers['x-api-key'],
+    headers['api-key'],
+    headers['x-goog-api-key'],
+    aws?.secretAccessKey,
+    aws?.sessionToken,
   ]
   const secrets = held.filter(value => value !== undefined && value.length >= minSecretLength)
   return secrets.reduce((rest, secret) => replaced(rest, Buffer.from(secret ?? '')), body)

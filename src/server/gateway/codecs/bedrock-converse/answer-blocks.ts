@@ -1,7 +1,7 @@
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { bedrockModel } from '../../upstream/bedrock-models.ts'
-import { isRecord, type Json, textOf } from './json.ts'
 import { writeState } from './reasoning-state.ts'
 import { cleanName, toolNameOf } from './tool-identity.ts'
 

@@ -1,7 +1,7 @@
+import { isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { ConverseDecoder } from './decoder.ts'
-import { isRecord, type Json, recordOf, textOf } from './json.ts'
 
 interface Piece {
   readonly event: string

@@ -1,6 +1,6 @@
+import { isRecord, type Json } from '../../../platform/json.ts'
 import { isClaudeBefore } from '../../upstream/bedrock-models.ts'
 import type { Conversion } from './conversion.ts'
-import { isRecord, type Json } from './json.ts'
 
 /** How many a request may hold. */
 const maxCachePoints = 4

@@ -1,8 +1,8 @@
+import { recordOf } from '../../../platform/json.ts'
 import { tokenCount } from '../../counting/token-counts.ts'
 import type { Codec } from '../../translated/codec.ts'
 import { answerEvents } from './answer.ts'
 import { ConverseDecoder } from './decoder.ts'
-import { recordOf } from './json.ts'
 import { problemOf } from './problem.ts'
 import { converseRequest, countRequest } from './request.ts'
 

@@ -1,9 +1,9 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json } from '../../../platform/json.ts'
 import type { CodecContext, ReasoningSeal } from '../../translated/codec.ts'
 import type { Degradation } from '../../translated/degradations.ts'
 import { type BedrockModel, bedrockModel } from '../../upstream/bedrock-models.ts'
 import { createDocumentNames } from './document-names.ts'
-import { isRecord, type Json } from './json.ts'
 
 /** What the conversion of one request shares among its parts. */
 export interface Conversion {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EventStreamCodec } from '@smithy/core/event-streams'
 import fc from 'fast-check'
+import { awsEvent } from '../../../../../test/support/dialects/aws-frame.ts'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
+import type { Json } from '../../../platform/json.ts'
 import type { UpstreamFrame } from '../../translated/codec.ts'
 import { createAwsEventStream } from '../../upstream/aws-event-stream.ts'
 import { answerEvents } from './answer.ts'
 import { callStart, contextFor, decoded, delta, ending, frame, read, stop } from './fixtures.ts'
-import type { Json } from './json.ts'
 
 /** A block of an answer, and how its parts come in a stream. */
 interface Said {
@@ -96,19 +96,7 @@ test('S4: a stream cut after any frame has no end, until its messageStop is ther
   fc.assert(property)
 })
 
-const codec = new EventStreamCodec(
-  bytes => Buffer.from(bytes as Uint8Array).toString(),
-  words => Buffer.from(words),
-)
-
-const bytesOf = ({ event = '', data }: UpstreamFrame): Uint8Array =>
-  codec.encode({
-    headers: {
-      ':event-type': { type: 'string', value: event },
-      ':message-type': { type: 'string', value: 'event' },
-    },
-    body: Buffer.from(data),
-  })
+const bytesOf = ({ event = '', data }: UpstreamFrame): Buffer => awsEvent(event, JSON.parse(data))
 
 test('an event stream cut at any bytes gives the same answer', () => {
   const property = fc.property(answer, places, ({ said, usage }, ends) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { recordOf } from '../../../platform/json.ts'
 import { bedrockConverse } from './codec.ts'
 import { callStart, claude, contextFor, decoded, delta, ending, frame, gptOss, read, stop } from './fixtures.ts'
-import { recordOf } from './json.ts'
 
 const start = frame('messageStart', { role: 'assistant' })
 const say = (index: number, text: string) => delta(index, { text })

@@ -1,9 +1,8 @@
-import { jsonOr } from '../../../platform/json.ts'
+import { isRecord, type Json, jsonOr, recordOf } from '../../../platform/json.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { bedrockMessage, codeOfException } from '../../upstream/bedrock-errors.ts'
 import { AnswerBlocks } from './answer-blocks.ts'
-import { isRecord, type Json, recordOf } from './json.ts'
 import { stopEvents } from './stop-reason.ts'
 import { usageOf } from './usage.ts'
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import { Encoder } from '../../translated/encoder.ts'
 import { createMessageCollector } from '../../translated/message-collector.ts'
@@ -6,7 +7,6 @@ import type { ModelEvent } from '../../translated/model-event.ts'
 import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
 import { wireFrame } from '../../translated/wire-event.ts'
 import { bedrockConverse } from './codec.ts'
-import { isRecord, type Json, recordOf } from './json.ts'
 
 export const claude = 'global.anthropic.claude-sonnet-4-5-20250929-v1:0'
 export const newestClaude = 'global.anthropic.claude-opus-5-5'

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
+import { compact, isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import { blocksOf, type Conversion, type Placed } from './conversion.ts'
-import { compact, isRecord, type Json, recordOf, textOf } from './json.ts'
 
 /** Of Converse, by media type or file ending. */
 const imageFormats: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
+import { type Json, recordOf } from '../../../platform/json.ts'
 import { isClaudeBefore, isClaudeFrom } from '../../upstream/bedrock-models.ts'
 import type { Conversion } from './conversion.ts'
-import { type Json, recordOf } from './json.ts'
 
 /** How the shape of an answer is asked for: by a field, or by words behind the instructions. */
 export interface OutputFormat {

@@ -1,6 +1,6 @@
+import { type Json, textOf } from '../../../platform/json.ts'
 import { sealPrefix } from '../../translated/reasoning-seal.ts'
 import type { Conversion, Placed } from './conversion.ts'
-import { type Json, textOf } from './json.ts'
 import { restored } from './reasoning-state.ts'
 
 /**

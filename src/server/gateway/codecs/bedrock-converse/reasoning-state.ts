@@ -1,4 +1,4 @@
-import { isRecord, type Json } from './json.ts'
+import { isRecord, type Json } from '../../../platform/json.ts'
 
 /** What a model other than Claude wants back beside its reasoning text. It travels sealed. */
 export interface ReasoningState {

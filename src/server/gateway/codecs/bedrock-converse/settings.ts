@@ -1,6 +1,6 @@
+import { compact, isRecord, type Json } from '../../../platform/json.ts'
 import { isClaudeFrom } from '../../upstream/bedrock-models.ts'
 import type { Conversion } from './conversion.ts'
-import { compact, isRecord, type Json } from './json.ts'
 
 /** How much is written, and how freely. */
 export interface Sampling {

@@ -1,5 +1,5 @@
+import { isRecord, type Json } from '../../../platform/json.ts'
 import type { ModelEvent, StopReason } from '../../translated/model-event.ts'
-import { isRecord, type Json } from './json.ts'
 
 const reasons: Readonly<Record<string, StopReason>> = {
   end_turn: 'end_turn',

@@ -1,5 +1,5 @@
+import { type Json, textOf } from '../../../platform/json.ts'
 import { blocksOf, type Conversion, type Placed } from './conversion.ts'
-import { type Json, textOf } from './json.ts'
 
 /** A text block of Converse, as a list of one or none: blank text is refused. */
 export function textBlocks(text: unknown): readonly Json[] {

@@ -1,6 +1,6 @@
+import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import { isClaudeBefore, isClaudeFrom } from '../../upstream/bedrock-models.ts'
 import type { Conversion } from './conversion.ts'
-import { isRecord, type Json, recordOf } from './json.ts'
 
 /** What a model is told of reasoning, in its own words. */
 export interface ThinkingSettings {

@@ -1,6 +1,6 @@
+import { type Json, recordOf, textOf } from '../../../platform/json.ts'
 import { isClaudeFrom } from '../../upstream/bedrock-models.ts'
 import type { Conversion } from './conversion.ts'
-import { type Json, recordOf, textOf } from './json.ts'
 import { sentToolName } from './tool-identity.ts'
 import { placeholderTool } from './tools.ts'
 

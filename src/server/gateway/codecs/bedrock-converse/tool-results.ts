@@ -1,6 +1,6 @@
+import { type Json, textOf } from '../../../platform/json.ts'
 import { cachePoints } from './cache-points.ts'
 import { blocksOf, type Conversion, type Placed } from './conversion.ts'
-import { type Json, textOf } from './json.ts'
 import { documentBlocks, imageBlock } from './media.ts'
 import { searchResultBlocks, textBlocks } from './text-blocks.ts'
 import { sentToolUseId } from './tool-identity.ts'

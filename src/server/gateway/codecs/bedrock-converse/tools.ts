@@ -1,8 +1,8 @@
 import { invalid } from '../../../platform/errors.ts'
+import { compact, isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import { isClaudeBefore, isClaudeFrom } from '../../upstream/bedrock-models.ts'
 import { cachePoints } from './cache-points.ts'
 import type { Conversion } from './conversion.ts'
-import { compact, isRecord, type Json, recordOf, textOf } from './json.ts'
 import { sentToolName } from './tool-identity.ts'
 
 const known = new Set(['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'])

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import { cachePoints, isCachePoint, settleCachePoints } from './cache-points.ts'
 import { blocksOf, type Conversion, type Placed } from './conversion.ts'
-import { isRecord, type Json, textOf } from './json.ts'
 import { documentBlocks, imageBlock } from './media.ts'
 import { redactedBlocks, thinkingBlocks } from './reasoning-blocks.ts'
 import { searchResultBlocks, textBlocks } from './text-blocks.ts'

@@ -1,6 +1,6 @@
-import { tokenCount as count, tokenCount } from '../../counting/token-counts.ts'
+import { isRecord } from '../../../platform/json.ts'
+import { tokenCount } from '../../counting/token-counts.ts'
 import type { UsageUpdate } from '../../translated/model-event.ts'
-import { isRecord } from './json.ts'
 
 /** Converse counts as Anthropic does: `inputTokens` holds no cached ones. Undefined when nothing is stated. */
 export function usageOf(usage: unknown): UsageUpdate | undefined {

@@ -1,9 +1,9 @@
 import { isRecord, type Json, listOf, recordOf } from '../../../platform/json.ts'
+import { chatUsageOf } from '../../counting/chat-usage.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { ChoiceReader, firstChoice, startOf } from './choice-reader.ts'
 import { isProblem, problemInStream } from './problem.ts'
-import { usageOf } from './usage.ts'
 
 /** The events of a whole answer. */
 export function answerEvents(body: unknown, context: CodecContext): readonly ModelEvent[] {
@@ -12,7 +12,7 @@ export function answerEvents(body: unknown, context: CodecContext): readonly Mod
   const choice = firstChoice(body['choices'])
   if (!choice || !isRecord(choice['message'])) return [useless]
   const start = startOf(body)
-  const usage = usageOf(body['usage'])
+  const usage = chatUsageOf(body['usage'])
   const events: ModelEvent[] = start ? [start] : []
   if (usage) events.push({ type: 'usage', usage })
   const reader = new ChoiceReader(context)

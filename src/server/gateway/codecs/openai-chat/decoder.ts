@@ -1,9 +1,9 @@
 import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
+import { chatUsageOf } from '../../counting/chat-usage.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { ChoiceReader, firstChoice, startOf } from './choice-reader.ts'
 import { isProblem, problemInStream } from './problem.ts'
-import { usageOf } from './usage.ts'
 
 const nothing: readonly ModelEvent[] = []
 
@@ -19,7 +19,7 @@ export function createDecoder(context: CodecContext): StreamDecoder {
     if (start) events.push(start)
     const choice = firstChoice(chunk['choices'])
     // Groq and Moonshot have places of their own for it.
-    const usage = usageOf(chunk['usage'] ?? recordOf(chunk['x_groq'])['usage'] ?? choice?.['usage'])
+    const usage = chatUsageOf(chunk['usage'] ?? recordOf(chunk['x_groq'])['usage'] ?? choice?.['usage'])
     if (usage) events.push({ type: 'usage', usage })
     if (choice) reader.read(choice, events)
     // Once something was said it is too late for a start.

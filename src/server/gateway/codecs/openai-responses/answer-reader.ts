@@ -1,4 +1,5 @@
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
+import { responsesUsageOf } from '../../counting/responses-usage.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent, StopReason } from '../../translated/model-event.ts'
 import { Blocks, newPart, type Part } from './blocks.ts'
@@ -6,7 +7,6 @@ import { callIdOf } from './call-id.ts'
 import { citedSources } from './citations.ts'
 import { failureOf } from './problem.ts'
 import { signatureOf, textsOf } from './reasoning-state.ts'
-import { usageOf } from './usage.ts'
 
 /** One item of the answer's output. */
 interface Item {
@@ -215,7 +215,7 @@ export class AnswerReader {
   }
 
   #usage(response: Json): void {
-    const usage = usageOf(response['usage'])
+    const usage = responsesUsageOf(response['usage'])
     if (Object.keys(usage).length > 0) this.#blocks.say({ type: 'usage', usage })
   }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { responsesUsageOf } from '../../counting/responses-usage.ts'
 import { openaiResponses } from './codec.ts'
 import { contextOf, read } from './fixtures.ts'
 import { responseOf, type Spoken } from './fixtures-stream.ts'
-import { usageOf } from './usage.ts'
 
 const answer = (body: unknown) => read(openaiResponses.answer(body, contextOf()))
 
@@ -83,7 +83,7 @@ const usages = [
 for (const [name, usage, expected] of usages) {
   test(`${name} are split so that no token counts twice`, () => {
     const { input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } =
-      usageOf(usage)
+      responsesUsageOf(usage)
     assert.deepEqual(
       [input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens],
       expected,

@@ -1,9 +1,10 @@
+import { recordOf } from '../../../platform/json.ts'
+import { tokenCount } from '../../counting/token-counts.ts'
 import type { Codec } from '../../translated/codec.ts'
 import { answerEvents } from './answer.ts'
 import { createResponsesDecoder } from './decoder.ts'
 import { problemOf } from './problem.ts'
 import { countRequest, responsesRequest } from './request.ts'
-import { countOf } from './usage.ts'
 
 /** OpenAI's Responses API: `POST /responses`. */
 export const openaiResponses: Codec = {
@@ -12,5 +13,5 @@ export const openaiResponses: Codec = {
   decoder: createResponsesDecoder,
   answer: answerEvents,
   problem: problemOf,
-  counting: { request: countRequest, answer: countOf },
+  counting: { request: countRequest, answer: body => tokenCount(recordOf(body)['input_tokens']) },
 }

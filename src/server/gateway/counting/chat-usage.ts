@@ -1,12 +1,12 @@
-import { isRecord, recordOf } from '../../../platform/json.ts'
-import { tokenCount as count } from '../../counting/token-counts.ts'
-import type { UsageUpdate } from '../../translated/model-event.ts'
+import { isRecord, recordOf } from '../../platform/json.ts'
+import type { UsageUpdate } from '../translated/model-event.ts'
+import { tokenCount as count } from './token-counts.ts'
 
 /**
- * The counts of a `usage` object in Anthropic's split; undefined when it states none. OpenAI's prompt tokens contain
+ * The counts of Chat's `usage` object in Anthropic's split; undefined when it states none. OpenAI's prompt tokens contain
  * those read from and written to a cache, Anthropic's input tokens do not.
  */
-export function usageOf(usage: unknown): UsageUpdate | undefined {
+export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
   if (!isRecord(usage)) return undefined
   const details = recordOf(usage['prompt_tokens_details'])
   const prompt = count(usage['prompt_tokens'])

@@ -1,12 +1,12 @@
-import { isRecord, type Json } from '../../../platform/json.ts'
-import { tokenCount } from '../../counting/token-counts.ts'
-import type { UsageUpdate } from '../../translated/model-event.ts'
+import { isRecord, type Json } from '../../platform/json.ts'
+import type { UsageUpdate } from '../translated/model-event.ts'
+import { tokenCount } from './token-counts.ts'
 
 /**
  * The `usage` of a response in Anthropic's split: cached and written tokens are taken out of the input, reasoning stays
  * in the output. Writes that live 30 minutes count as the shorter kind, those of 12 hours as the longer one.
  */
-export function usageOf(usage: unknown): UsageUpdate {
+export function responsesUsageOf(usage: unknown): UsageUpdate {
   if (!isRecord(usage)) return {}
   const input = count(usage, 'input_tokens')
   const output = count(usage, 'output_tokens')
@@ -23,8 +23,5 @@ export function usageOf(usage: unknown): UsageUpdate {
     ...(output !== undefined && { output_tokens: output }),
   }
 }
-
-/** The `input_tokens` of the provider's own count; undefined when the body holds none. */
-export const countOf = (body: unknown): number | undefined => (isRecord(body) ? count(body, 'input_tokens') : undefined)
 
 const count = (record: Json, name: string): number | undefined => tokenCount(record[name])

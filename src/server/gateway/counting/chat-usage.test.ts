@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Json } from '../../../platform/json.ts'
-import { usageOf } from './usage.ts'
+import type { Json } from '../../platform/json.ts'
+import { chatUsageOf } from './chat-usage.ts'
 
 const table: readonly (readonly [string, unknown, Json | undefined])[] = [
   [
@@ -46,7 +46,7 @@ const table: readonly (readonly [string, unknown, Json | undefined])[] = [
   ['F17: no usage is none', null, undefined],
 ]
 
-for (const [guarantee, usage, expected] of table) test(guarantee, () => assert.deepEqual(usageOf(usage), expected))
+for (const [guarantee, usage, expected] of table) test(guarantee, () => assert.deepEqual(chatUsageOf(usage), expected))
 
 test('F17: whatever an upstream states, no count is negative or broken', () => {
   const number = fc.oneof(fc.double(), fc.integer(), fc.jsonValue())
@@ -55,7 +55,7 @@ test('F17: whatever an upstream states, no count is negative or broken', () => {
   const details = fc.dictionary(fc.constantFrom('cached_tokens', 'cache_write_tokens'), number)
   fc.assert(
     fc.property(usage, details, (given, inner) => {
-      const counts = Object.values(usageOf({ ...given, prompt_tokens_details: inner }) ?? {})
+      const counts = Object.values(chatUsageOf({ ...given, prompt_tokens_details: inner }) ?? {})
       assert.ok(counts.every(count => Number.isSafeInteger(count) && count >= 0))
     }),
   )

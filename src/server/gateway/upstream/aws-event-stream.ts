@@ -1,0 +1,126 @@
+import { createRequire } from 'node:module'
+import { crc32 } from 'node:zlib'
+import type { EventStreamCodec } from '@smithy/core/event-streams'
+
+/** A message of an AWS event stream. */
+export interface AwsFrame {
+  /** Its `:event-type`; of an exception or an error its name, such as `throttlingException`. */
+  readonly event: string | undefined
+  /** The payload as text, which is JSON. */
+  readonly data: string
+}
+
+/** Bytes that are no AWS event stream. `frames` are those that the same chunk held before the fault. */
+export class EventStreamError extends Error {
+  readonly frames: readonly AwsFrame[]
+
+  constructor(message: string, frames: readonly AwsFrame[], cause?: unknown) {
+    super(message, { cause })
+    this.name = 'EventStreamError'
+    this.frames = frames
+  }
+}
+
+/** Total length, length of the headers, check sum of both. */
+const preludeBytes = 12
+/** A prelude and the check sum of the whole. */
+const minFrameBytes = 16
+/** What AWS allows. */
+const maxFrameBytes = 16 * 1024 * 1024
+
+/**
+ * Reads `application/vnd.amazon.eventstream`, which may be cut anywhere. All check sums are verified. Throws
+ * EventStreamError for anything else, and for frames of more than 16 MiB; no byte is read after that. Each byte is
+ * copied twice at most, and what waits for its end is one frame.
+ */
+export function createAwsEventStream(): (chunk: Uint8Array) => readonly AwsFrame[] {
+  const codec = loadCodec()
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  /** How many bytes the frame at hand has; until that is known, its prelude's. */
+  let neededBytes = preludeBytes
+  let fault: string | undefined
+
+  const fail = (message: string, frames: readonly AwsFrame[], cause?: unknown): never => {
+    fault = message
+    waiting = []
+    throw new EventStreamError(message, frames, cause)
+  }
+
+  /** Takes the whole frames off; the rest waits. */
+  const cut = (bytes: Buffer): readonly AwsFrame[] => {
+    const frames: AwsFrame[] = []
+    let at = 0
+    neededBytes = preludeBytes
+    while (bytes.length - at >= preludeBytes) {
+      const length = lengthOf(bytes.subarray(at, at + preludeBytes))
+      if (length === undefined) return fail('a frame begins with bytes that are no prelude', frames)
+      neededBytes = length
+      if (bytes.length - at < length) break
+      try {
+        frames.push(decoded(codec, bytes.subarray(at, at + length)))
+      } catch (cause) {
+        return fail('a frame cannot be read', frames, cause)
+      }
+      at += length
+      neededBytes = preludeBytes
+    }
+    waiting = at < bytes.length ? [bytes.subarray(at)] : []
+    waitingBytes = bytes.length - at
+    return frames
+  }
+
+  return chunk => {
+    if (fault !== undefined) throw new EventStreamError(fault, [])
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    waiting.push(bytes)
+    waitingBytes += bytes.length
+    if (waitingBytes < neededBytes) return []
+    return cut(waiting.length === 1 ? bytes : Buffer.concat(waiting, waitingBytes))
+  }
+}
+
+/** The whole length that a prelude states; undefined when it is none. A wrong one could make us wait for ever. */
+function lengthOf(prelude: Buffer): number | undefined {
+  const length = prelude.readUInt32BE(0)
+  const headersLength = prelude.readUInt32BE(4)
+  if (length < minFrameBytes || length > maxFrameBytes || headersLength > length - minFrameBytes) return undefined
+  return crc32(prelude.subarray(0, 8)) === prelude.readUInt32BE(8) ? length : undefined
+}
+
+function decoded(codec: EventStreamCodec, bytes: Buffer): AwsFrame {
+  const { headers, body } = codec.decode(bytes)
+  const text = (name: string): string | undefined => {
+    const header = headers[name]
+    return header?.type === 'string' ? header.value : undefined
+  }
+  const data = utf8(body)
+  switch (text(':message-type')) {
+    case 'exception':
+      return { event: text(':exception-type') ?? 'exception', data }
+    case 'error':
+      // The only kind whose words stand in headers.
+      return { event: text(':error-code') ?? 'error', data: JSON.stringify({ message: text(':error-message') ?? '' }) }
+    default:
+      return { event: text(':event-type'), data }
+  }
+}
+
+const utf8 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+
+type Library = typeof import('@smithy/core/event-streams')
+
+const require = createRequire(import.meta.url)
+let codec: EventStreamCodec | undefined
+
+/** Loads the library with the first stream: it takes 13 MB, and most servers never call AWS. */
+function loadCodec(): EventStreamCodec {
+  if (!codec) {
+    const library: Library = require('@smithy/core/event-streams')
+    codec = new library.EventStreamCodec(utf8ish, text => Buffer.from(text, 'utf8'))
+  }
+  return codec
+}
+
+const utf8ish = (input: Uint8Array | string): string => (typeof input === 'string' ? input : utf8(input))

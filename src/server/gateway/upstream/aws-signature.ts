@@ -1,0 +1,39 @@
+import type { AwsAccess } from '../../config/config.ts'
+
+interface Unsigned {
+  /** Absolute. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/**
+ * The headers of a POST request to Amazon Bedrock with its Signature Version 4. The path goes out as it stands in the
+ * URL, percent-encoded once: the signature is over its second encoding, as AWS wants it.
+ */
+export async function signAws(
+  access: AwsAccess,
+  { url, headers, body }: Unsigned,
+  date: Date,
+): Promise<Record<string, string>> {
+  const { host, hostname, pathname, protocol, searchParams } = new URL(url)
+  // Loaded with the first call: they take time and memory, and most servers never call AWS.
+  const [{ SignatureV4 }, { Sha256 }] = await Promise.all([
+    import('@smithy/signature-v4'),
+    import('@smithy/core/checksum'),
+  ])
+  const { region, accessKeyId, secretAccessKey, sessionToken } = access
+  const signer = new SignatureV4({
+    service: 'bedrock',
+    region,
+    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+    sha256: Sha256,
+    applyChecksum: false,
+  })
+  const query = Object.fromEntries(searchParams)
+  const request = { method: 'POST', protocol, hostname, path: pathname, query, headers: { ...headers, host }, body }
+  const { headers: signed } = await signer.sign(request, { signingDate: date })
+  // The connection sets it, to the very same value.
+  const { host: _, ...rest } = signed
+  return rest
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { jsonAnswer, startByteServer } from '../../../../test/support/byte-server.ts'
+import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { ask } from '../../../../test/support/gateway-pair.ts'
+import { probeLane } from '../../../../test/support/lane-probe.ts'
+import { AppError } from '../../platform/errors.ts'
+import { anthropicMessages } from '../raw/anthropic-messages.ts'
+import type { Authorize } from './authorize.ts'
+
+/** A lane whose credential comes from `authorize`. */
+async function laneWith(authorize: Authorize, totalMs = 10_000) {
+  let requests = 0
+  const server = await startByteServer(socket => {
+    requests++
+    socket.end(jsonAnswer('{"type":"message","content":[]}'))
+  })
+  const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs }
+  const probe = probeLane({ wire: anthropicMessages, deployment: deploymentAt(server.url, { timeouts }), authorize })
+  after(async () => {
+    await probe.close()
+    await server.stop()
+  })
+  return { call: probe.call, requests: () => requests }
+}
+
+test('a credential that has to be fetched is waited for', async () => {
+  const { call } = await laneWith(async (_deployment, { headers }) => ({ ...headers, authorization: 'Bearer late' }))
+  assert.equal((await call('messages', ask)).status, 200)
+})
+
+test('a credential that cannot be had fails the call, and nothing is sent', async () => {
+  const { call, requests } = await laneWith(() => Promise.reject(new AppError('upstream_unreachable', 'no token')))
+  const { error } = await call('messages', ask)
+  assert.deepEqual([error?.message, requests()], ['no token', 0])
+})
+
+test('E9: a caller who leaves while the credential is fetched ends the call', async () => {
+  const gone = new AbortController()
+  const { call, requests } = await laneWith(() => {
+    setImmediate(() => gone.abort())
+    return new Promise(() => undefined)
+  })
+  const { ending } = await call('messages', ask, { signal: gone.signal })
+  assert.deepEqual([ending?.outcome, requests()], ['aborted', 0])
+})
+
+test('the total time-out also counts while the credential is fetched', async () => {
+  const { call } = await laneWith(() => new Promise(() => undefined), 50)
+  assert.equal((await call('messages', ask)).error?.code, 'upstream_timeout')
+})

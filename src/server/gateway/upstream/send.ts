@@ -1,0 +1,47 @@
+import type { Attempt } from '../call.ts'
+import type { Authorize } from './authorize.ts'
+import type { Exchange } from './exchange.ts'
+import type { Pools } from './pools.ts'
+
+interface Sending {
+  readonly attempt: Attempt
+  readonly exchange: Exchange
+  /** Behind the deployment's base address, with its query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/** Sends requests to upstreams. */
+export type Send = (sending: Sending) => Exchange['result']
+
+/** Adds the credential and dispatches; the answer goes to the exchange, whose result is returned. */
+export function createSend({ pools, authorize }: { readonly pools: Pools; readonly authorize: Authorize }): Send {
+  const dispatch = ({ attempt, exchange, path, body }: Sending, headers: Readonly<Record<string, string>>) => {
+    const { call, ask, target } = attempt
+    if (call.signal.aborted) return exchange.result
+    const { timeouts } = target.deployment
+    const { pool, pathPrefix } = pools.routeTo(target.deployment)
+    // Without a stream the first byte may well be the last: only the total time counts.
+    const headersTimeout = ask.stream ? timeouts.firstByteMs : 0
+    const bodyTimeout = ask.stream ? timeouts.idleMs : 0
+    pool.dispatch(
+      { method: 'POST', path: `${pathPrefix}${path}`, headers: { ...headers }, body, headersTimeout, bodyTimeout },
+      exchange,
+    )
+    return exchange.result
+  }
+
+  return sending => {
+    const { deployment } = sending.attempt.target
+    const url = `${deployment.apiBase}${sending.path}`
+    const headers = authorize(deployment, { url, headers: sending.headers, body: sending.body })
+    if (!(headers instanceof Promise)) return dispatch(sending, headers)
+    // The exchange answers meanwhile for a caller who leaves, and for its time-out.
+    headers.then(
+      ready => dispatch(sending, ready),
+      (error: unknown) => sending.exchange.abandon(error),
+    )
+    return sending.exchange.result
+  }
+}
