@@ -96,6 +96,7 @@ export async function runLine(args: readonly string[], world: Partial<World> = {
     isTerminal: false,
     hasColours: false,
     stop: new AbortController().signal,
+    onHangUp: undefined,
     server: noService,
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })),
     nowMs: () => 0,

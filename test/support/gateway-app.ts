@@ -1,7 +1,13 @@
 import type { AddressInfo } from 'node:net'
-import type { Config, Deployment } from '../../src/server/config/config.ts'
+import type { Config, Deployment, PriceSettings, RouterSettings } from '../../src/server/config/config.ts'
+import { defaultPrices } from '../../src/server/config/prices-of-file.ts'
+import { defaultRouter } from '../../src/server/config/router-of-file.ts'
 import { createGateway } from '../../src/server/gateway/gateway.ts'
+import { serveOpenAi } from '../../src/server/gateway/ingress/routes.ts'
+import { createLanes, type LaneFor } from '../../src/server/gateway/lanes.ts'
+import type { HintChannel } from '../../src/server/gateway/router/hints.ts'
 import { serveMessages, serveModels } from '../../src/server/gateway/routes.ts'
+import { createPools } from '../../src/server/gateway/upstream/pools.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createLog } from '../../src/server/platform/log.ts'
@@ -13,7 +19,16 @@ interface Options {
   readonly demo?: boolean
   readonly maxStreams?: number
   readonly pingAfterMs?: number
+  /** What becomes of the lanes of the product; they stay as they are by default. */
+  readonly lanes?: (laneFor: LaneFor) => LaneFor
+  readonly router?: Partial<RouterSettings>
+  readonly prices?: Partial<PriceSettings>
   readonly random?: () => number
+  readonly wait?: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly nowMs?: () => number
+  /** Never late unless given. */
+  readonly loopDelayMs?: () => number
+  readonly hints?: HintChannel
   /** The hosts of `deployments` unless given. */
   readonly allow?: Config['outboundAllow']
 }
@@ -23,6 +38,11 @@ export async function startGatewayApp({
   deployments = [],
   demo = true,
   maxStreams = 1000,
+  pingAfterMs = 15_000,
+  router = {},
+  prices = {},
+  lanes = laneFor => laneFor,
+  loopDelayMs = () => 0,
   allow,
   ...rest
 }: Options = {}) {
@@ -30,9 +50,19 @@ export async function startGatewayApp({
   const bookings = createWaiters(booked)
   const log = createLog('silent')
   const outbound = createOutbound({ allow: allow ?? deployments.map(({ apiBase }) => new URL(apiBase).host) })
+  const pools = createPools(outbound)
+  const limits = { maxStreams, maxSessions: 1, maxLoopDelayMs: 50 }
+  const config = {
+    deployments,
+    demo,
+    limits,
+    router: { ...defaultRouter, ...router },
+    prices: { ...defaultPrices, ...prices },
+  }
   const gateway = createGateway({
-    config: { deployments, demo, limits: { maxStreams, maxSessions: 1 } },
-    outbound,
+    config,
+    pools,
+    laneFor: lanes(createLanes({ pools, pingAfterMs, secret: Buffer.alloc(32, 1), onRepair: failOnRepair })),
     usage: {
       book(row) {
         booked.push(row)
@@ -40,10 +70,12 @@ export async function startGatewayApp({
       },
     },
     log,
+    loopDelayMs,
     ...rest,
   })
   const app = createServer({ authenticate: async () => masterCaller, log, translateError: thrown => thrown })
   serveMessages(app, { gateway })
+  serveOpenAi(app, { gateway })
   serveModels(app, { gateway })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
@@ -51,6 +83,8 @@ export async function startGatewayApp({
   return {
     url,
     gateway,
+    /** What the gateway began with. */
+    config,
     booked: booked as readonly UsageRow[],
     /** Resolves once `count` calls have been booked. */
     bookedCalls: bookings.until,
@@ -73,6 +107,11 @@ export async function startGatewayApp({
       await gateway.close()
     },
   }
+}
+
+/** What the encoder mends in production is a fault of a codec, or of a scripted answer. */
+function failOnRepair(what: string): never {
+  throw new Error(`the encoder was given ${what}`)
 }
 
 function createWaiters(rows: readonly unknown[]) {

@@ -22,7 +22,7 @@ export interface Call {
   readonly kind: CallKind
   /** JSON in the format of `kind`. It is forwarded byte for byte where the upstream speaks that format. */
   readonly body: Buffer
-  /** In lower case. Only `anthropic-*` and `x-claude-code-*` go on to the upstream. */
+  /** In lower case. Only `anthropic-*`, `x-claude-code-*` and harmless `openai-*` ones go on, each to its own kind. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** `?beta=true`, or empty. Goes along to upstreams of Anthropic's format. */
   readonly query: string

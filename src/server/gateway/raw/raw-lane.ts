@@ -1,39 +1,34 @@
 import type { Attempt, Lane } from '../call.ts'
-import { spliceString } from '../splice.ts'
+import { type Degradation, degradedHeader } from '../translated/degradations.ts'
 import { Exchange } from '../upstream/exchange.ts'
-import { forwardedQuery, upstreamHeaders } from '../upstream/headers.ts'
-import type { Pools } from '../upstream/pools.ts'
+import type { Send } from '../upstream/send.ts'
 import { createRawReader } from './raw-reader.ts'
+import type { Wire } from './wire.ts'
 
 interface Options {
-  readonly pools: Pools
+  readonly wire: Wire
+  readonly send: Send
+  /** Silence in a stream after which a ping goes out. */
   readonly pingAfterMs: number
+  /** How long a stream without content is held back. */
+  readonly holdBackMs: number
 }
 
 /**
- * The lane of upstreams that speak Anthropic's format. The received bytes go out, but for the model's name where it
- * maps; the answer's bytes come back as they are. Source: Gateway, section 2.1.
+ * The lane of upstreams that speak the client's own format. The received bytes go out, but for what the wire has to
+ * change; the answer's bytes come back as they are. Source: Gateway, section 2.1.
  */
-export function createRawLane({ pools, pingAfterMs }: Options): Lane {
-  return (attempt, sink) => {
-    const exchange = new Exchange({ attempt, sink, reader: createRawReader({ attempt, sink, pingAfterMs }) })
-    const { call, ask, target } = attempt
-    if (call.signal.aborted) return exchange.result
-    const { timeouts } = target.deployment
-    const { pool, pathPrefix } = pools.routeTo(target.deployment)
-    const request = {
-      method: 'POST' as const,
-      path: `${pathPrefix}${call.kind === 'count_tokens' ? '/v1/messages/count_tokens' : '/v1/messages'}${forwardedQuery(call.query)}`,
-      headers: upstreamHeaders(call, target),
-      body: upstreamBody(attempt),
-      // Without a stream the first byte may well be the last: only the total time counts.
-      headersTimeout: ask.stream ? timeouts.firstByteMs : 0,
-      bodyTimeout: ask.stream ? timeouts.idleMs : 0,
-    }
-    pool.dispatch(request, exchange)
-    return exchange.result
+export function createRawLane({ wire, send, pingAfterMs, holdBackMs }: Options): Lane {
+  return (given, sink) => {
+    const { degraded, ...request } = wire.request(given)
+    const attempt = withDegraded(given, degraded)
+    const reader = createRawReader({ wire, attempt, sink, degraded, pingAfterMs, holdBackMs })
+    return send({ attempt, exchange: new Exchange({ attempt, sink, reader }), ...request })
   }
 }
 
-const upstreamBody = ({ call, ask, target }: Attempt): Buffer =>
-  target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)
+function withDegraded(attempt: Attempt, degraded: readonly Degradation[]): Attempt {
+  const header = degradedHeader(degraded)
+  if (header === undefined) return attempt
+  return { ...attempt, ownHeaders: { ...attempt.ownHeaders, 'x-switchyard-degraded': header } }
+}

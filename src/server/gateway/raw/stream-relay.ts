@@ -1,88 +1,164 @@
 import type { Dispatcher } from 'undici'
-import type { ErrorCode } from '../../../contract/errors.ts'
 import type { Sink } from '../call.ts'
 import { createFrameCutter } from './frame-cutter.ts'
-import { errorFrame, pingFrame } from './stream-error.ts'
-import { createUsageTap, type UsageTap } from './usage-tap.ts'
+import type { UsageTap, Wire, WireFailure } from './wire.ts'
 
 interface Options {
+  readonly wire: Wire
   readonly sink: Sink
-  readonly requestId: string
+  /** Sends the head of the answer. */
+  readonly open: () => void
   /** Silence toward the client after which a ping goes out. */
   readonly pingAfterMs: number
+  /** How long a stream without content is held back. */
+  readonly holdBackMs: number
   /** Called once, when the first content goes out. */
   readonly onFirstContent: () => void
 }
 
-/** Passes an upstream's events on to the sink, unchanged, with back-pressure, and pings when it is silent. */
-export interface StreamRelay {
+/**
+ * How an upstream's stream ended: `failed` with an error that the client has seen, `refused` with one before anything was
+ * out, `cut` without any end.
+ */
+type StreamEnd = 'whole' | 'failed' | 'refused' | 'cut'
+
+/** A stream that shows no content for longer than this is passed on all the same. */
+const maxHeldBytes = 64 * 1024
+const emptyLine = Buffer.from('\n\n')
+
+/**
+ * Passes an upstream's events on to the sink, unchanged, with back-pressure, and pings when it is silent. Head and bytes
+ * are held until an answer shows: an error before it is not told to the client. Source: Gateway, section 3.
+ */
+export class StreamRelay {
   readonly tap: UsageTap
-  push(controller: Dispatcher.DispatchController, chunk: Buffer): void
-  /** The upstream is done. True when its stream was whole; otherwise the client was told of the break. */
-  finish(): boolean
-  /** The upstream is lost: one error frame, then the end. A stream that was whole already just ends. */
-  breakOff(code: ErrorCode, message: string): void
-  /** Stops the ping timer; nothing more goes out. */
-  stop(): void
-}
+  readonly #options: Options
+  readonly #cutter = createFrameCutter()
+  readonly #unwrap: ((chunk: Buffer) => readonly Buffer[]) | undefined
+  /** Ends the hold-back window; later it watches over the silence. */
+  #timer: NodeJS.Timeout
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #isOpen = false
+  #isBlocked = false
+  #hadContent = false
 
-/** Starts a relay; the sink's head must be out. */
-export function createStreamRelay({ sink, requestId, pingAfterMs, onFirstContent }: Options): StreamRelay {
-  const tap = createUsageTap()
-  const cutter = createFrameCutter()
-  let isBlocked = false
-  let hadContent = false
+  constructor(options: Options) {
+    this.#options = options
+    this.tap = options.wire.createTap()
+    this.#unwrap = options.wire.createUnwrap?.()
+    this.#timer = setTimeout(() => this.#open(), options.holdBackMs)
+    this.#timer.unref()
+  }
 
-  const silence = setTimeout(() => {
-    if (tap.hasStarted && tap.end === undefined && cutter.isBetweenFrames && !isBlocked) sink.data(pingFrame)
-    silence.refresh()
-  }, pingAfterMs)
-  silence.unref()
+  /** True once the head is out: what happens now can only be told in the stream. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
 
-  const send = (chunks: readonly Buffer[]): boolean => {
-    let hasRoom = true
-    for (const chunk of chunks) {
-      tap.push(chunk)
-      hasRoom = sink.data(chunk)
+  /** False when the upstream has failed with nothing out yet. Throws for bytes that are not in the wire's framing. */
+  push(controller: Dispatcher.DispatchController, chunk: Buffer): boolean {
+    const ready = this.#ready(chunk)
+    for (const piece of ready) this.tap.push(piece)
+    if (this.#isOpen) {
+      if (!this.#send(ready)) this.#block(controller)
+      return true
     }
-    if (chunks.length > 0) silence.refresh()
-    if (!hadContent && tap.hasContent) {
-      hadContent = true
-      onFirstContent()
+    this.#hold(ready)
+    const { end, isUnderWay } = this.tap
+    if (end === 'error' && !isUnderWay) return false
+    if ((isUnderWay || end === 'stop' || this.#heldBytes > maxHeldBytes) && !this.#open()) this.#block(controller)
+    return true
+  }
+
+  /** The upstream is done. When whole or failed, the client has its end; it must still be told that its stream was cut. */
+  finish(): StreamEnd {
+    const { tap } = this
+    const wasOver = tap.end !== undefined
+    const rest = this.#cutter.flush()
+    for (const piece of rest) tap.push(piece)
+    tap.finish()
+    if (tap.end === undefined) return 'cut'
+    if (!this.#isOpen) {
+      if (tap.end === 'error' && !tap.isUnderWay) return 'refused'
+      this.#open()
+    }
+    this.stop()
+    this.#send(rest)
+    // The upstream's last frame may lack its empty line, and without that no client reads it.
+    const isMended = !wasOver && rest.length > 0
+    this.#options.sink.end(isMended ? emptyLine : undefined)
+    return tap.end === 'error' ? 'failed' : 'whole'
+  }
+
+  /** The upstream is lost: one frame tells of it, then the end. A stream that was whole already just ends. */
+  breakOff(failure: WireFailure): void {
+    this.stop()
+    const { wire, sink } = this.#options
+    if (this.tap.end !== undefined) {
+      sink.end()
+      return
+    }
+    const frame = wire.failure(failure, this.tap.frames)
+    // A frame too long to be held is out in part: an empty line closes it, or the error would become a part of it.
+    sink.end(this.#cutter.isBetweenFrames ? frame : Buffer.concat([emptyLine, frame]))
+  }
+
+  /** Stops the timers; nothing more goes out. */
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #ready(chunk: Buffer): readonly Buffer[] {
+    if (!this.#unwrap) return this.#cutter.push(chunk)
+    return this.#unwrap(chunk).flatMap(frames => this.#cutter.push(frames))
+  }
+
+  #hold(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) {
+      this.#held.push(piece)
+      this.#heldBytes += piece.length
+    }
+  }
+
+  /** Sends the head and all that was held. */
+  #open(): boolean {
+    this.#isOpen = true
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#onSilence(), this.#options.pingAfterMs)
+    this.#timer.unref()
+    this.#options.open()
+    const held = this.#held
+    this.#held = []
+    return this.#send(held.length > 1 ? [Buffer.concat(held)] : held)
+  }
+
+  #send(pieces: readonly Buffer[]): boolean {
+    let hasRoom = true
+    for (const piece of pieces) hasRoom = this.#options.sink.data(piece)
+    if (pieces.length > 0) this.#timer.refresh()
+    if (!this.#hadContent && this.tap.hasContent) {
+      this.#hadContent = true
+      this.#options.onFirstContent()
     }
     return hasRoom
   }
 
-  const breakOff = (code: ErrorCode, message: string): void => {
-    clearTimeout(silence)
-    const frame = errorFrame({ code, message, requestId })
-    if (tap.end !== undefined) sink.end()
-    // A frame too long to be held is out in part: an empty line closes it, or the error would become a part of it.
-    else sink.end(cutter.isBetweenFrames ? frame : Buffer.concat([Buffer.from('\n\n'), frame]))
+  #block(controller: Dispatcher.DispatchController): void {
+    if (this.#isBlocked) return
+    this.#isBlocked = true
+    controller.pause()
+    this.#options.sink.onDrain(() => {
+      this.#isBlocked = false
+      controller.resume()
+    })
   }
 
-  return {
-    tap,
-    breakOff,
-    push(controller, chunk) {
-      if (send(cutter.push(chunk)) || isBlocked) return
-      isBlocked = true
-      controller.pause()
-      sink.onDrain(() => {
-        isBlocked = false
-        controller.resume()
-      })
-    },
-    finish() {
-      const isCut = tap.hasStarted && tap.end === undefined
-      if (isCut) breakOff('upstream_unreachable', 'the upstream ended the stream before the message was complete')
-      else {
-        clearTimeout(silence)
-        send(cutter.flush())
-        sink.end()
-      }
-      return !isCut && tap.end !== 'error'
-    },
-    stop: () => clearTimeout(silence),
+  #onSilence(): void {
+    const { tap } = this
+    if (tap.takesPings && tap.end === undefined && this.#cutter.isBetweenFrames && !this.#isBlocked) {
+      this.#options.sink.data(this.#options.wire.ping)
+    }
+    this.#timer.refresh()
   }
 }

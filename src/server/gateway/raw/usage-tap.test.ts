@@ -27,8 +27,8 @@ const whole = `${start}: a comment\n\n${frame('ping')}${delta('event: message_de
 const read = (chunks: readonly Buffer[]) => {
   const tap = createUsageTap()
   for (const chunk of chunks) tap.push(chunk)
-  const { usage, stopReason, hasStarted, hasContent, end } = tap
-  return { usage, stopReason, hasStarted, hasContent, end }
+  const { usage, stopReason, takesPings, hasContent, end } = tap
+  return { usage, stopReason, takesPings, hasContent, end }
 }
 
 const expected = {
@@ -41,7 +41,7 @@ const expected = {
     estimated: false,
   },
   stopReason: 'tool_use',
-  hasStarted: true,
+  takesPings: true,
   hasContent: true,
   end: 'stop',
 }

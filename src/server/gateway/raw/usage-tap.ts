@@ -1,131 +1,99 @@
-import { noTokens, type TokenCounts, withUsage } from '../counting/token-counts.ts'
+import { recordOf } from '../../platform/json.ts'
+import { noTokens, type TokenCounts, tokenCount, withUsage } from '../counting/token-counts.ts'
+import { faultOf } from './answer-fields.ts'
+import { createFrameSplitter, dataOf } from './frame-splitter.ts'
+import type { UpstreamFault, UsageTap } from './wire.ts'
 
-/** Reads along with a stream of Anthropic's events without touching it; tells what it has said so far. */
-export interface UsageTap {
-  /** Looks at the next bytes; they may be cut anywhere. Never throws. */
-  push(chunk: Buffer): void
-  /** With a guess of the output, marked as such, until the stream has stated it. */
-  readonly usage: TokenCounts
-  readonly stopReason: string | undefined
-  readonly hasStarted: boolean
-  readonly hasContent: boolean
-  /** How the stream ended: by `message_stop`, by an `error` event, or not yet. */
-  readonly end: 'stop' | 'error' | undefined
-}
-
-/** The longest frame that is put together across chunks. Frames with usage are far shorter. */
-const maxFrameBytes = 64 * 1024
 /** About what one text delta costs around its text. */
 const deltaOverheadBytes = 118
 const bytesPerToken = 4
-const nothing = Buffer.alloc(0)
 
 /**
- * Searches the bytes for the few events that carry usage or end the stream, and parses only those. Memory is bounded by
- * one frame. Source: Gateway, section 2.1.
+ * Searches a stream of Anthropic's events for the few that carry usage or end it, and parses only those. Source:
+ * Gateway, section 2.1.
  */
-export function createUsageTap(): UsageTap {
-  let usage = noTokens
-  let stopReason: string | undefined
-  let hasStarted = false
-  let hasContent = false
-  let end: UsageTap['end']
-  let hasFinalCount = false
-  let contentBytes = 0
-  let rest: Buffer = nothing
-  let isSkipping = false
+export const createUsageTap = (): UsageTap => new MessagesTap()
 
-  const onFrame = (frame: Buffer): void => {
+class MessagesTap implements UsageTap {
+  stopReason: string | undefined
+  takesPings = false
+  isUnderWay = false
+  hasContent = false
+  end: UsageTap['end']
+  fault: UpstreamFault | undefined
+  frames = 0
+  readonly #splitter = createFrameSplitter(frame => this.#onFrame(frame))
+  #counts: TokenCounts = noTokens
+  #hasFinalCount = false
+  #contentBytes = 0
+  #isFinishing = false
+
+  push(chunk: Buffer): void {
+    this.#splitter.push(chunk)
+  }
+
+  finish(): void {
+    this.#isFinishing = true
+    this.#splitter.finish()
+  }
+
+  get usage(): TokenCounts {
+    // No ping may come before message_start, and with it come the first counts.
+    if (!this.takesPings || this.#hasFinalCount) return this.#counts
+    const sent = Math.max(this.#counts.output_tokens, Math.ceil(this.#contentBytes / bytesPerToken))
+    return { ...this.#counts, output_tokens: sent, estimated: true }
+  }
+
+  #onFrame(frame: Buffer): void {
     const name = eventName(frame)
-    if (name === 'content_block_delta') contentBytes += Math.max(0, frame.length - deltaOverheadBytes)
-    if (name.startsWith('content_block')) hasContent = true
-    else if (name === 'message_start') {
-      hasStarted = true
-      usage = withUsage(usage, dataOf(frame)?.message?.usage)
-    } else if (name === 'message_delta') {
-      const data = dataOf(frame)
-      usage = withUsage(usage, data?.usage)
-      hasFinalCount ||= typeof data?.usage?.output_tokens === 'number'
-      if (typeof data?.delta?.stop_reason === 'string') stopReason = data.delta.stop_reason
-    } else if (name === 'message_stop') end ??= 'stop'
-    else if (name === 'error') end ??= 'error'
+    if (name === undefined) return
+    // Of the last frame, without its empty line, more may be missing than that.
+    if (this.#isFinishing && dataOf(frame) === undefined) return
+    this.frames++
+    if (name === 'message_start') this.#onStart(frame)
+    else if (name === 'error') this.#onError(frame)
+    else if (name !== 'ping') this.#onProgress(name, frame)
   }
 
-  return {
-    push(chunk) {
-      let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      for (let cut = frameEnd(bytes); cut > 0; cut = frameEnd(bytes)) {
-        if (!isSkipping) onFrame(bytes.subarray(0, cut))
-        isSkipping = false
-        bytes = bytes.subarray(cut)
-      }
-      if (bytes.length > maxFrameBytes) {
-        isSkipping = true
-        // The end of the frame may be cut in the middle of its blank line.
-        bytes = bytes.subarray(-3)
-      }
-      // A copy: the chunk that it is part of may be large.
-      rest = bytes.length === 0 ? nothing : Buffer.from(bytes)
-    },
-    get usage() {
-      if (!hasStarted || hasFinalCount) return usage
-      const sent = Math.max(usage.output_tokens, Math.ceil(contentBytes / bytesPerToken))
-      return { ...usage, output_tokens: sent, estimated: true }
-    },
-    get stopReason() {
-      return stopReason
-    },
-    get hasStarted() {
-      return hasStarted
-    },
-    get hasContent() {
-      return hasContent
-    },
-    get end() {
-      return end
-    },
+  #onStart(frame: Buffer): void {
+    this.takesPings = true
+    this.#counts = withUsage(this.#counts, recordOf(dataOf(frame)?.['message'])['usage'])
   }
-}
 
-const blankLine = Buffer.from('\n\n')
-const windowsBlankLine = Buffer.from('\n\r\n')
+  #onError(frame: Buffer): void {
+    this.fault ??= faultOf(dataOf(frame))
+    this.end ??= 'error'
+  }
 
-/** The place after the first blank line, 0 without one. */
-function frameEnd(bytes: Buffer): number {
-  const plain = bytes.indexOf(blankLine)
-  const windows = (plain < 0 ? bytes : bytes.subarray(0, plain + 1)).indexOf(windowsBlankLine)
-  if (windows >= 0) return windows + windowsBlankLine.length
-  return plain < 0 ? 0 : plain + blankLine.length
+  #onProgress(name: string, frame: Buffer): void {
+    if (this.end === undefined) this.isUnderWay = true
+    if (name === 'content_block_delta') this.#contentBytes += Math.max(0, frame.length - deltaOverheadBytes)
+    if (name.startsWith('content_block')) this.hasContent = true
+    else if (name === 'message_delta') this.#onDelta(frame)
+    else if (name === 'message_stop') this.end ??= 'stop'
+  }
+
+  #onDelta(frame: Buffer): void {
+    const data = dataOf(frame)
+    const stated = recordOf(data?.['usage'])
+    this.#counts = withUsage(this.#counts, stated)
+    this.#hasFinalCount ||= tokenCount(stated['output_tokens']) !== undefined
+    const reason = recordOf(data?.['delta'])['stop_reason']
+    if (typeof reason === 'string') this.stopReason = reason
+  }
 }
 
 const usualStart = Buffer.from('event: ')
 
-/** The name of a frame's event: of its `event:` line, else the `type` of its data. */
-function eventName(frame: Buffer): string {
-  if (frame.subarray(0, usualStart.length).equals(usualStart)) {
-    return frame.toString('latin1', usualStart.length, frame.indexOf(0x0a)).trimEnd()
+/** The name of a frame's event: of its `event:` line, else the `type` of its data; undefined without either. */
+function eventName(frame: Buffer): string | undefined {
+  const lineEnd = frame.indexOf(0x0a)
+  if (lineEnd > 0 && frame.subarray(0, usualStart.length).equals(usualStart)) {
+    const line = frame.toString('latin1', usualStart.length, lineEnd).trimEnd()
+    if (!line.includes('\r')) return line
   }
-  const named = /^event:(.*)$/m.exec(frame.toString('latin1'))?.[1]
-  return named?.trim() ?? String(dataOf(frame)?.type)
-}
-
-/** The fields of an event that are looked at; any of them may be of another type in truth. */
-interface EventData {
-  readonly type?: unknown
-  readonly usage?: { readonly output_tokens?: unknown }
-  readonly message?: { readonly usage?: unknown }
-  readonly delta?: { readonly stop_reason?: unknown }
-}
-
-/** The JSON of a frame's data lines; undefined when it is none. */
-function dataOf(frame: Buffer): EventData | undefined {
-  const lines = frame.toString('utf8').split(/\r\n|\n|\r/)
-  const data = lines.filter(line => line.startsWith('data:')).map(line => line.slice(5))
-  try {
-    const value: unknown = JSON.parse(data.join('\n'))
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    // The client sees the very same bytes: judging them is its business, the tap only reads along.
-    return undefined
-  }
+  const named = /^event:(.*)$/m.exec(frame.toString('latin1').replaceAll('\r', '\n'))?.[1]
+  if (named !== undefined) return named.trim()
+  const type = dataOf(frame)?.['type']
+  return typeof type === 'string' ? type : undefined
 }

@@ -9,7 +9,7 @@ import { Pool } from '../../platform/undici.ts'
 export type GoogleTokens = (account: GoogleServiceAccount) => string | Promise<string>
 
 interface Options {
-  readonly outbound: Outbound
+  readonly outbound: Pick<Outbound, 'connect'>
   /** Milliseconds since 1970; the system's clock unless given. */
   readonly now?: () => number
 }
@@ -60,7 +60,7 @@ const keyOf = ({ clientEmail, privateKey, tokenUri }: GoogleServiceAccount): str
 
 async function requestToken(
   account: GoogleServiceAccount,
-  { outbound, nowMs }: { readonly outbound: Outbound; readonly nowMs: number },
+  { outbound, nowMs }: { readonly outbound: Pick<Outbound, 'connect'>; readonly nowMs: number },
 ): Promise<{ value: string; expiresInSeconds: number }> {
   const { origin, pathname, search } = new URL(account.tokenUri)
   const pool = new Pool(origin, {

@@ -12,6 +12,8 @@ export interface Route {
 
 /** Connections to upstreams, kept open between calls. */
 export interface Pools {
+  /** As the guard of now connects, for requests that are no model calls. */
+  readonly connect: Outbound['connect']
   /** The way to a deployment. */
   routeTo(deployment: Deployment): Route
   /** Lets go what none of `deployments` needs, once it is idle; with a new guard that is everything there is. */
@@ -43,6 +45,7 @@ export function createPools(firstOutbound: Outbound): Pools {
   }
 
   return {
+    connect: timeoutMs => outbound.connect(timeoutMs),
     routeTo(deployment) {
       const known = routes.get(deployment)
       if (known) return known

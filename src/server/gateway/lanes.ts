@@ -1,0 +1,95 @@
+import type { Protocol } from '../config/config.ts'
+import type { CallKind, Lane } from './call.ts'
+import { bedrockConverse } from './codecs/bedrock-converse/codec.ts'
+import { gemini } from './codecs/gemini/codec.ts'
+import { openaiChat } from './codecs/openai-chat/codec.ts'
+import { openaiResponses } from './codecs/openai-responses/codec.ts'
+import { createDemoLane } from './demo/demo-lane.ts'
+import { clientLane } from './ingress/client-lane.ts'
+import { anthropicMessages } from './raw/anthropic-messages.ts'
+import { bedrockInvoke } from './raw/bedrock-invoke.ts'
+import { openAiChat } from './raw/openai-chat.ts'
+import { openAiEmbeddings } from './raw/openai-embeddings.ts'
+import { openAiResponses } from './raw/openai-responses.ts'
+import { createRawLane } from './raw/raw-lane.ts'
+import { vertexAnthropic } from './raw/vertex-anthropic.ts'
+import type { Wire } from './raw/wire.ts'
+import { createCallSignatures } from './translated/call-signatures.ts'
+import type { Codec } from './translated/codec.ts'
+import { createReasoningSeals } from './translated/reasoning-seal.ts'
+import { createTranslatedLane } from './translated/translated-lane.ts'
+import { createAuthorize } from './upstream/authorize.ts'
+import { createGoogleTokens } from './upstream/google-token.ts'
+import type { Pools } from './upstream/pools.ts'
+import { createSend } from './upstream/send.ts'
+
+/** The lane that serves calls of a kind at upstreams of a protocol; undefined when there is none. */
+export type LaneFor = (kind: CallKind, protocol: Protocol) => Lane | undefined
+
+interface Options {
+  readonly pools: Pools
+  /** 32 bytes that all replicas share; reasoning state of other providers is sealed with a sub-key of it. */
+  readonly secret: Buffer
+  /** Called with what the encoder had to mend in the answers of a deployment. */
+  readonly onRepair: (what: string, deployment: string) => void
+  /** Silence in a stream after which a ping goes out; 15,000 by default. */
+  readonly pingAfterMs?: number
+  /** How long a stream without content is held back, so that an early error can be tried elsewhere; 2,000 by default. */
+  readonly holdBackMs?: number
+}
+
+/** The upstream protocols that need translating. A provider's codec is named here and nowhere else. */
+const codecs: Partial<Record<Protocol, Codec>> = {
+  'bedrock-converse': bedrockConverse,
+  gemini,
+  'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
+}
+
+const anthropicWires: Partial<Record<Protocol, Wire>> = {
+  'anthropic-messages': anthropicMessages,
+  'bedrock-invoke': bedrockInvoke,
+  'vertex-anthropic': vertexAnthropic,
+}
+
+/** Where upstream and client speak the same, bytes are passed on as they are. */
+const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
+  messages: anthropicWires,
+  count_tokens: anthropicWires,
+  chat: { 'openai-chat': openAiChat },
+  responses: { 'openai-responses': openAiResponses },
+  embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
+}
+
+/** Knows every lane; each is built when it is first used. */
+export function createLanes({ pools, secret, onRepair, pingAfterMs = 15_000, holdBackMs = 2_000 }: Options): LaneFor {
+  const send = createSend({
+    pools,
+    authorize: createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) }),
+  })
+  const seals = createReasoningSeals(secret)
+  const callSignatures = createCallSignatures()
+  const lanes = new Map<string, Lane | undefined>()
+
+  const build: LaneFor = (kind, protocol) => {
+    const wire = wires[kind][protocol]
+    if (wire) return createRawLane({ wire, send, pingAfterMs, holdBackMs })
+    if (kind !== 'messages' && kind !== 'count_tokens') {
+      const anthropic = laneFor('messages', protocol)
+      return anthropic && clientLane(kind, anthropic)
+    }
+    if (protocol === 'demo') return createDemoLane()
+    const codec = codecs[protocol]
+    return codec && createTranslatedLane({ codec, send, seals, callSignatures, pingAfterMs, holdBackMs, onRepair })
+  }
+
+  const laneFor: LaneFor = (kind, protocol) => {
+    const key = `${kind} ${protocol}`
+    const known = lanes.get(key)
+    if (known || lanes.has(key)) return known
+    const lane = build(kind, protocol)
+    lanes.set(key, lane)
+    return lane
+  }
+  return laneFor
+}

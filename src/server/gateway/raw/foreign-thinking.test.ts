@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { providers } from '../../config/providers.ts'
+import { isClaude, withoutForeignThinking } from './foreign-thinking.ts'
+
+const cleaned = (body: unknown, toClaude = false) => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const { body: left, degraded } = withoutForeignThinking(Buffer.from(text), { toClaude })
+  return { text: left.toString(), left: JSON.parse(left.toString()), degraded }
+}
+const turn = (...content: unknown[]) => ({ model: 'm', messages: [{ role: 'assistant', content }] })
+const sealed = { type: 'thinking', thinking: 'hm', signature: 'sy1.k.p.m' }
+const signed = { type: 'thinking', thinking: '', signature: 'EqQB' }
+const unsigned = { type: 'thinking', thinking: 'hm' }
+const text = { type: 'text', text: 'says "thinking": and "signature":"sy1.x"' }
+const call = { type: 'tool_use', id: 't', name: 'n', input: { type: 'thinking', signature: '', thinking: 'an input' } }
+
+test('K4: thinking under our seal reaches no upstream of Anthropic’s format, and each cut is listed', () => {
+  const { left, degraded } = cleaned(turn(sealed, text, sealed, call))
+  assert.deepEqual(left, turn(text, call))
+  assert.deepEqual(degraded, [
+    { path: 'messages.0.content.0', action: 'dropped' },
+    { path: 'messages.0.content.2', action: 'dropped' },
+  ])
+})
+
+test('K4: thinking without a signature goes only toward Claude itself', () => {
+  const body = turn(unsigned, { ...unsigned, signature: '' }, signed, text)
+  assert.deepEqual(cleaned(body).left, body)
+  assert.deepEqual(cleaned(body, true).left, turn(signed, text))
+})
+
+test('K1, K3: signed and redacted thinking stays byte for byte, also with empty text', () => {
+  const body = JSON.stringify(turn(signed, { type: 'redacted_thinking', data: 'EmwK' }, sealed, text))
+  assert.equal(cleaned(body, true).text, body.replace(`${JSON.stringify(sealed)},`, ''))
+})
+
+test('a message that held nothing else gets the smallest legal content, so that turns keep alternating', () => {
+  const user = { role: 'user', content: 'hi' }
+  const { left } = cleaned({ messages: [user, { role: 'assistant', content: [sealed, unsigned] }, user] }, true)
+  assert.deepEqual(left.messages[1], { role: 'assistant', content: [{ type: 'text', text: '...' }] })
+})
+
+const untouched = [
+  ['a body without any', turn(text)],
+  ['texts and inputs that look like it', turn(text, call)],
+  ['content that is a string', { messages: [{ role: 'user', content: '"sy1."' }] }],
+  ['the top-level field', { thinking: { type: 'adaptive' }, messages: [] }],
+  ['messages of an unknown kind', { messages: [1, null, [unsigned], { content: { type: 'thinking' } }] }],
+] as const
+
+for (const [what, body] of untouched) {
+  test(`${what} stays as it came`, () => {
+    const bytes = Buffer.from(JSON.stringify(body, null, 2))
+    const { body: left, degraded } = withoutForeignThinking(bytes, { toClaude: true })
+    assert.equal(left, bytes)
+    assert.deepEqual(degraded, [])
+  })
+}
+
+test('a signature counts wherever it stands in its block', () => {
+  const sorted = turn({ signature: 'EqQB', thinking: 'hm', type: 'thinking' }, { n: 1, thinking: '', type: 'thinking' })
+  assert.deepEqual(cleaned(sorted, true).left.messages[0].content.length, 1)
+})
+
+const blocks = fc.array(fc.oneof(fc.constantFrom<unknown>(sealed, signed, unsigned, text, call), fc.jsonValue()), {
+  maxLength: 6,
+})
+const messages = fc.array(
+  fc.record({ role: fc.constantFrom('user', 'assistant'), content: fc.oneof(blocks, fc.string()) }),
+  { maxLength: 5 },
+)
+
+test('the law: what is left is the body without the foreign blocks, whatever stands around them', () => {
+  const isForeign = (block: unknown): boolean =>
+    block !== null &&
+    (JSON.stringify(block) === JSON.stringify(sealed) || JSON.stringify(block) === JSON.stringify(unsigned))
+  fc.assert(
+    fc.property(messages, fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'), (list, extra, space) => {
+      const body = { extra, messages: list, model: 'm' }
+      const expected = list.map(({ role, content }) => {
+        if (typeof content === 'string' || !content.some(isForeign)) return { role, content }
+        const kept = content.filter(block => !isForeign(block))
+        return { role, content: kept.length > 0 ? kept : [{ type: 'text', text: '...' }] }
+      })
+      const { left } = cleaned(JSON.stringify(body, null, space), true)
+      assert.deepEqual(left, JSON.parse(JSON.stringify({ ...body, messages: expected })))
+      // Once is enough.
+      assert.deepEqual(cleaned(left, true).degraded, [])
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('Claude itself is Anthropic’s own address, Bedrock and Vertex; compatible servers are not', () => {
+  const own = providers['anthropic']?.apiBase ?? ''
+  const claude = (apiBase: string, changes = {}) => isClaude(deploymentAt(apiBase, changes))
+  assert.deepEqual(
+    [
+      claude(own),
+      claude('https://proxy.example'),
+      claude(own, { provider: 'acme' }),
+      claude('https://a.example', { protocol: 'vertex-anthropic' }),
+    ],
+    [true, false, false, true],
+  )
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
+import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway-pair.ts'
+import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+
+test('E2, E3, G8: an upstream error arrives unchanged, with its status, retry-after and rate limits', async () => {
+  const body =
+    '{"type":"error", "error":{"type":"rate_limit_error","message":"thinking.signature: é"},"request_id":"req_1"}'
+  const headers = {
+    'retry-after': '7',
+    'anthropic-ratelimit-requests-remaining': '0',
+    'set-cookie': 'a=b',
+    'x-internal': '1',
+  }
+  const { post, booked } = await pair([{ status: 429, body, headers }])
+  const answer = await post(streamed)
+  assert.equal(answer.status, 429)
+  assert.equal(await answer.text(), body)
+  assert.equal(answer.headers.get('retry-after'), '7')
+  assert.equal(answer.headers.get('anthropic-ratelimit-requests-remaining'), '0')
+  assert.equal(answer.headers.get('x-switchyard-error-source'), 'upstream')
+  assert.equal(answer.headers.get('set-cookie'), null)
+  assert.equal(answer.headers.get('x-internal'), null)
+  assert.deepEqual([booked[0]?.outcome, booked[0]?.status], ['failed', 429])
+})
+
+test('E10, S40: an upstream that echoes our key in an error does not give it away', async () => {
+  const { post } = await pair([
+    { status: 401, body: '{"error":"bad key sk-provider-canary-0001, sk-provider-canary-0001"}' },
+  ])
+  assert.equal(await (await post(ask)).text(), '{"error":"bad key [secret], [secret]"}')
+})
+
+test('an error body is read up to 1 MB', async () => {
+  const { post } = await pair([{ status: 500, body: 'x'.repeat(3_000_000) }])
+  assert.equal((await (await post(ask)).text()).length, 1024 * 1024)
+})
+
+test('E1, E10: an upstream that cannot be reached is 502 in Anthropic’s envelope, and names no host', async () => {
+  const upstream = await startScriptedUpstream()
+  await upstream.stop()
+  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url)] })
+  after(() => app.stop())
+  const answer = await app.post(streamed)
+  const text = await answer.text()
+  const body = JSON.parse(text)
+  assert.equal(answer.status, 502)
+  assert.deepEqual([body.type, body.error.type], ['error', 'api_error'])
+  assert.equal(body.request_id, answer.headers.get('request-id'))
+  assert.equal(answer.headers.get('x-switchyard-error-source'), 'gateway')
+  assert.ok(!text.includes('127.0.0.1') && !text.includes(String(upstream.port)) && !text.includes('sk-'), text)
+  assert.deepEqual([app.booked[0]?.outcome, app.booked[0]?.status], ['failed', 502])
+})
+
+test('S21: a private address that outbound.allow does not list is not called', async () => {
+  const upstream = await startScriptedUpstream()
+  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url)], allow: [] })
+  after(async () => {
+    await app.stop()
+    await upstream.stop()
+  })
+  const answer = await app.post(ask)
+  assert.equal(answer.status, 502)
+  assert.match(await answer.text(), /may not call/)
+  assert.equal(upstream.requests.length, 0)
+})
+
+test('an upstream that is silent past its time-out is 504', async () => {
+  const timeouts = { connectMs: 1_000, firstByteMs: 100, idleMs: 5_000, totalMs: 10_000 }
+  const { post, upstream } = await pair([{}], { deployment: { timeouts } })
+  upstream.hold()
+  const answer = await post(streamed)
+  const body = (await answer.json()) as { error: { type: string } }
+  assert.deepEqual([answer.status, body.error.type], [504, 'timeout_error'])
+})
+
+for (const [name, cut] of [
+  ['resets the connection', { resetAfterBytes: 700 }],
+  ['ends cleanly but too early', { cutAfterBytes: 700 }],
+] as const) {
+  test(`E5, S4: an upstream that ${name} in mid-stream ends it by one error event, never by a stop`, async () => {
+    const { post, booked, bookedCalls } = await pair([{ text: 'A long story. '.repeat(20), ...cut }])
+    const { error, stopReason, text, events } = await textOf(await post(streamed))
+    assert.equal(error?.type, 'api_error')
+    assert.equal(stopReason, undefined)
+    assert.ok(text.length > 0)
+    assert.equal(events.filter(({ type }) => type === 'message_stop').length, 0)
+    await bookedCalls(1)
+    const { outcome, estimated, input_tokens, output_tokens } = booked[0] ?? {}
+    assert.deepEqual([outcome, estimated, input_tokens], ['failed', true, 25])
+    assert.ok((output_tokens ?? 0) > 0)
+  })
+}
+
+test('an upstream that breaks a non-streamed answer off is 502, not half a body', async () => {
+  const { post } = await pair([{ text: 'Hello', resetAfterBytes: 50 }])
+  assert.equal((await post(ask)).status, 502)
+})
+
+test('E5: an upstream’s own error event behind content passes as it came, and is booked as failed', async () => {
+  const body = [
+    'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}\n\n',
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
+  ].join('')
+  const app = await rawPair((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body)
+  })
+  assert.equal(await (await app.post(streamed)).text(), body)
+  assert.equal(app.booked[0]?.outcome, 'failed')
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { startByteServer, streamHead } from '../../../../test/support/byte-server.ts'
+import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { ask, streamed } from '../../../../test/support/gateway-pair.ts'
+import { probeLane } from '../../../../test/support/lane-probe.ts'
+import type { UpstreamTimeouts } from '../../config/config.ts'
+import type { Lookup } from '../../platform/outbound.ts'
+import { anthropicMessages as wire } from './anthropic-messages.ts'
+
+const patient: UpstreamTimeouts = { connectMs: 30_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 30_000 }
+/** undici looks at its timers twice a second, which is little beside the usual time-outs; a busy machine adds to it. */
+const slackMs = 1_100
+
+/** Calls a server that does `answer`; the time it took is asserted against the one time-out that is short. */
+async function timed(
+  request: object,
+  timeouts: Partial<UpstreamTimeouts>,
+  answer: (socket: Socket) => unknown = () => undefined,
+  lookup?: Lookup,
+) {
+  const server = await startByteServer(answer)
+  const apiBase = lookup ? 'http://upstream.example' : server.url
+  const deployment = deploymentAt(apiBase, { timeouts: { ...patient, ...timeouts } })
+  const probe = probeLane({ wire, deployment, ...(lookup && { lookup }) })
+  after(async () => {
+    await probe.close()
+    await server.stop()
+  })
+  const startedMs = performance.now()
+  const told = await probe.call('messages', request)
+  const tookMs = performance.now() - startedMs
+  const expectedMs = Math.min(...Object.values(timeouts))
+  assert.ok(
+    tookMs > expectedMs - 10 && tookMs < expectedMs * 1.1 + slackMs,
+    `${tookMs} ms for a time-out of ${expectedMs}`,
+  )
+  return told
+}
+
+const frame = (type: string, fields: object = {}) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+const start = frame('message_start', { message: { usage: { input_tokens: 3, output_tokens: 1 } } })
+const block = frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } })
+const timeoutError = /event: error\ndata: \{"type":"error","error":\{"type":"timeout_error"/
+
+test('F16: a connection that never comes about ends the call at its time-out', async () => {
+  const { error, heads } = await timed(streamed, { connectMs: 400 }, undefined, () => undefined)
+  assert.deepEqual([error?.code, heads], ['upstream_unreachable', 0])
+})
+
+test('F16: an upstream that is silent before its head ends a streamed call at the time-out of the first byte', async () => {
+  const { error, heads } = await timed(streamed, { firstByteMs: 400 })
+  assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
+})
+
+test('F16: without a stream only the total counts: the first byte may well be the last', async () => {
+  const { error, heads } = await timed(ask, { totalMs: 400 })
+  assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
+})
+
+test('F16: a stall before content ends the call unseen at the idle time-out', async () => {
+  const { error, heads } = await timed(streamed, { idleMs: 400 }, socket => socket.write(streamHead() + start))
+  assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
+})
+
+test('F16, E5: a stall behind content ends the stream with one error event at the idle time-out', async () => {
+  const { ending, text } = await timed(streamed, { idleMs: 400 }, socket => socket.write(streamHead() + start + block))
+  assert.ok(text.startsWith(start + block))
+  assert.match(text.slice((start + block).length), timeoutError)
+  assert.equal(ending?.outcome, 'failed')
+})
+
+/** Writes one byte after another for ever. */
+function trickle(socket: Socket, head: string): void {
+  socket.write(head)
+  const timer = setInterval(() => socket.write('x'), 20)
+  socket.once('close', () => clearInterval(timer))
+}
+
+test('F16: a trickle of bytes before content ends at the total time-out, unseen', async () => {
+  const { error, heads } = await timed(streamed, { totalMs: 600 }, socket =>
+    trickle(socket, `${streamHead() + start}: `),
+  )
+  assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
+})
+
+test('F16: a trickle of bytes behind content ends at the total time-out with one error event', async () => {
+  const answer = (socket: Socket) => trickle(socket, `${streamHead() + start + block}: `)
+  const { ending, text } = await timed(streamed, { totalMs: 600 }, answer)
+  assert.match(text.slice((start + block).length), timeoutError)
+  assert.equal(ending?.outcome, 'failed')
+})
