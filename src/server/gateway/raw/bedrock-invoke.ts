@@ -1,9 +1,10 @@
-import { codeOfStatus, type ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import type { Attempt } from '../call.ts'
 import { tokenCount } from '../counting/token-counts.ts'
 import { bedrockMessage } from '../upstream/bedrock-errors.ts'
 import { bedrockModel, isClaudeBefore, modelPath } from '../upstream/bedrock-models.ts'
+import { codeOfUpstreamStatus } from '../upstream/code-of-status.ts'
 import { errorEnvelope } from '../upstream/error-envelope.ts'
 import { anthropicHeaders } from '../upstream/headers.ts'
 import { anthropicAnswers } from './anthropic-messages.ts'
@@ -83,7 +84,4 @@ const ownBetas = (body: Buffer): unknown =>
 const countBody = (body: Buffer): Buffer =>
   Buffer.from(JSON.stringify({ input: { invokeModel: { body: body.toString('base64') } } }))
 
-const codeOf = (status: number): ErrorCode => {
-  if (status === 424) return 'upstream_unreachable'
-  return status === 408 ? 'upstream_timeout' : codeOfStatus(status)
-}
+const codeOf = (status: number): ErrorCode => (status === 424 ? 'upstream_unreachable' : codeOfUpstreamStatus(status))

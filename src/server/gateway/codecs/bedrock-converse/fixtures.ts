@@ -1,11 +1,8 @@
-import assert from 'node:assert/strict'
-import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
+import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
+import { type Json, recordOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
-import { Encoder } from '../../translated/encoder.ts'
-import { createMessageCollector } from '../../translated/message-collector.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
-import { wireFrame } from '../../translated/wire-event.ts'
 import { bedrockConverse } from './codec.ts'
 
 export const claude = 'global.anthropic.claude-sonnet-4-5-20250929-v1:0'
@@ -69,31 +66,16 @@ export function decoded(frames: readonly UpstreamFrame[], context = contextFor()
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
-/** What a client reads of `events`; a repair by the encoder fails the test. */
+/** What a client reads of `events`; the stream only with its end. */
 export function read(events: readonly ModelEvent[]) {
-  const collector = createMessageCollector()
-  let wire = ''
-  const encoder = new Encoder({
-    messageId: 'msg_1',
-    model: 'upstream-model',
-    inputTokens: 7,
-    out(event) {
-      wire += wireFrame(event)
-      collector.take(event)
-    },
-    onRepair: what => assert.fail(what),
-  })
-  for (const event of events) if (event.type !== 'degraded' && event.type !== 'error') encoder.push(event)
-  const message: unknown = collector.message()
-  const { content, usage, stop_reason: stopReason, stop_sequence: stopSequence } = recordOf(message)
+  const { stream, hasEnded, message, content, degraded, error } = encodedAnswer(events)
   return {
-    content: (Array.isArray(content) ? content : []).filter(isRecord),
-    usage: recordOf(usage),
-    stopReason,
-    stopSequence,
-    /** The stream; undefined without an end. */
-    wire: encoder.hasEnded ? wire : undefined,
-    degraded: events.flatMap(event => (event.type === 'degraded' ? [`${event.path}=${event.action}`] : [])),
-    error: events.find(event => event.type === 'error'),
+    content,
+    usage: recordOf(message?.usage),
+    stopReason: message?.stop_reason,
+    stopSequence: message?.stop_sequence,
+    wire: hasEnded ? stream : undefined,
+    degraded,
+    error,
   }
 }

@@ -22,7 +22,7 @@ const problems = [
   [413, { message: 'Too many input tokens' }, 'payload_too_large', 'context_window'],
   [424, { message: 'The model failed', originalStatusCode: 500 }, 'upstream_unreachable', undefined],
   [429, { message: 'Too many tokens per day, please wait before trying again.' }, 'rate_limited', undefined],
-  [500, { message: 'The system encountered an unexpected error' }, 'upstream_unreachable', undefined],
+  [500, { message: 'The system encountered an unexpected error' }, 'internal', undefined],
   [503, { message: 'Bedrock is unable to process your request.' }, 'overloaded', undefined],
 ] as const
 

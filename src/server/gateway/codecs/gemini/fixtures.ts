@@ -1,10 +1,9 @@
+import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
 import { createCallSignatures } from '../../translated/call-signatures.ts'
 import type { CodecContext } from '../../translated/codec.ts'
-import { Encoder } from '../../translated/encoder.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
-import { type WireEvent, wireFrame } from '../../translated/wire-event.ts'
 import { gemini } from './codec.ts'
 
 const seals = createReasoningSeals(Buffer.alloc(32, 7))
@@ -48,21 +47,9 @@ export function geminiEvents(chunks: readonly unknown[], context = geminiContext
 
 /** What a client reads of these events: through the encoder, which throws at an illegal one, and the grammar checker. */
 export function asClientReads(events: readonly ModelEvent[]) {
-  const wire: WireEvent[] = []
-  const encoder = new Encoder({
-    messageId: 'msg_1',
-    model: 'gemini',
-    inputTokens: 7,
-    out: event => wire.push(event),
-    onRepair(what) {
-      throw new Error(what)
-    },
-  })
-  for (const event of events) {
-    if (event.type === 'error') throw new Error(event.message)
-    if (event.type !== 'degraded') encoder.push(event)
-  }
-  return { ...readStream(wire.map(wireFrame).join('')), counts: encoder.usage }
+  const { stream, error, usage } = encodedAnswer(events)
+  if (error?.type === 'error') throw new Error(error.message)
+  return { ...readStream(stream), counts: usage }
 }
 
 /** A chunk with these parts. */

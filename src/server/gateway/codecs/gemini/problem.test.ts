@@ -17,7 +17,7 @@ const codes = [
   [413, '<html>Too large</html>', 'payload_too_large'],
   [502, '', 'upstream_unreachable'],
   [418, {}, 'invalid_request'],
-  [599, null, 'internal'],
+  [599, null, 'upstream_unreachable'],
 ] as const
 
 for (const [status, body, code] of codes) {

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../translated/codec.ts'
+import { codeOfUpstreamStatus } from '../../upstream/code-of-status.ts'
 
 /** Google's own names of errors. They say more than the HTTP status, which some of them share. */
 const codesOfGoogle: Readonly<Record<string, ErrorCode>> = {
@@ -19,20 +20,6 @@ const codesOfGoogle: Readonly<Record<string, ErrorCode>> = {
   INTERNAL: 'internal',
   UNKNOWN: 'internal',
   DATA_LOSS: 'internal',
-}
-
-const codesOfStatus: Readonly<Record<number, ErrorCode>> = {
-  401: 'unauthorized',
-  403: 'forbidden',
-  404: 'not_found',
-  408: 'upstream_timeout',
-  409: 'conflict',
-  413: 'payload_too_large',
-  429: 'rate_limited',
-  502: 'upstream_unreachable',
-  503: 'overloaded',
-  504: 'upstream_timeout',
-  529: 'overloaded',
 }
 
 const tooLong =
@@ -66,7 +53,7 @@ function errorOf(body: unknown): Json | undefined {
 
 function codeOf(status: number, error: Json | undefined): ErrorCode {
   const named = codesOfGoogle[nonEmptyText(error?.['status']) ?? '']
-  return named ?? codesOfStatus[status] ?? (status >= 500 ? 'internal' : 'invalid_request')
+  return named ?? codeOfUpstreamStatus(status)
 }
 
 /** Google answers a bad key with 400. */

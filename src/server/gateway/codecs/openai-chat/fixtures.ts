@@ -1,10 +1,7 @@
-import assert from 'node:assert/strict'
+import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { type Json, listOf, recordOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
-import { Encoder } from '../../translated/encoder.ts'
-import { createMessageCollector } from '../../translated/message-collector.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
-import { wireFrame } from '../../translated/wire-event.ts'
 import { openaiChat } from './codec.ts'
 
 /** A context of a compatible server, whose seal is readable. */
@@ -89,28 +86,8 @@ export function decoded(frames: readonly UpstreamFrame[]): readonly ModelEvent[]
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
-/** What a client reads of `events`; if the encoder has to repair their order the test fails. */
+/** What a client reads of `events`. */
 export function read(events: readonly ModelEvent[]) {
-  const collector = createMessageCollector()
-  let wire = ''
-  const encoder = new Encoder({
-    messageId: 'msg_1',
-    model: 'upstream-model',
-    inputTokens: 7,
-    out(event) {
-      wire += wireFrame(event)
-      collector.take(event)
-    },
-    onRepair: what => assert.fail(what),
-  })
-  for (const event of events) if (event.type !== 'degraded' && event.type !== 'error') encoder.push(event)
-  return {
-    wire,
-    content: listOf(recordOf(collector.message())['content']).map(recordOf),
-    hasEnded: encoder.hasEnded,
-    usage: encoder.usage,
-    stopReason: encoder.stopReason,
-    degraded: events.flatMap(event => (event.type === 'degraded' ? [`${event.path}=${event.action}`] : [])),
-    error: events.find(event => event.type === 'error'),
-  }
+  const { stream, ...answer } = encodedAnswer(events)
+  return { ...answer, wire: stream }
 }

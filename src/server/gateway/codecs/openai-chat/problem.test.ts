@@ -37,7 +37,7 @@ const table: readonly (readonly [string, number, unknown, string, string, string
     'Too many tokens per min',
   ],
   ['text in error', 500, { error: 'out of memory' }, 'internal', 'out of memory'],
-  ['text in message', 503, { message: 'busy' }, 'unavailable', 'busy'],
+  ['text in message', 503, { message: 'busy' }, 'overloaded', 'busy'],
   ['text in detail', 400, { detail: 'no' }, 'invalid_request', 'no'],
   [
     'a list in detail',

@@ -2,32 +2,15 @@ import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
+import { codeOfUpstreamStatus } from '../../upstream/code-of-status.ts'
 import { type ProblemText, readProblem } from './problem-text.ts'
-
-const codes: Readonly<Record<number, ErrorCode>> = {
-  401: 'unauthorized',
-  402: 'budget_exceeded',
-  403: 'forbidden',
-  404: 'not_found',
-  408: 'upstream_timeout',
-  409: 'conflict',
-  413: 'payload_too_large',
-  429: 'rate_limited',
-  500: 'internal',
-  503: 'unavailable',
-  504: 'upstream_timeout',
-  529: 'overloaded',
-}
-
-const codeOf = (status: number): ErrorCode =>
-  codes[status] ?? (status < 500 ? 'invalid_request' : 'upstream_unreachable')
 
 /** An answer with an error status in our terms. */
 export function problemOf(status: number, body: unknown): UpstreamProblem {
   const said = readProblem(body)
   const reason = reasonOf(status, said)
   const message = said.message || `the upstream answered with status ${status}`
-  return { code: codeOf(status), message, ...(reason !== undefined && { reason }) }
+  return { code: codeOfUpstreamStatus(status), message, ...(reason !== undefined && { reason }) }
 }
 
 const contextCode = /context_length_exceeded|exceed_context_size|context_window/i
@@ -80,7 +63,7 @@ function codeInStream(body: unknown, { codes: found }: ProblemText): ErrorCode {
   const inner = recordOf(error)
   const numbers = [inner['code'], inner['status'], inner['http_code'], code, status]
   const stated = numbers.map(Number).find(number => Number.isInteger(number) && number >= 400 && number < 600)
-  if (stated !== undefined) return codeOf(stated)
+  if (stated !== undefined) return codeOfUpstreamStatus(stated)
   const named = wordsOfCodes.find(([words]) => found.some(code => words.test(code)))
   return named?.[1] ?? 'upstream_unreachable'
 }

@@ -1,10 +1,7 @@
-import assert from 'node:assert/strict'
-import { isRecord, type Json, recordsOf } from '../../../platform/json.ts'
+import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
+import type { Json } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
-import { Encoder } from '../../translated/encoder.ts'
-import { createMessageCollector } from '../../translated/message-collector.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
-import { wireFrame } from '../../translated/wire-event.ts'
 import { openaiResponses } from './codec.ts'
 
 /** A context whose seal is readable: `sealed:` and the state. */
@@ -47,30 +44,8 @@ export function decoded(frames: readonly UpstreamFrame[]): readonly ModelEvent[]
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
-/** What a client reads of `events`; a repair by the encoder fails the test. */
+/** What a client reads of `events`; the stream only with its end. */
 export function read(events: readonly ModelEvent[]) {
-  const collector = createMessageCollector()
-  let wire = ''
-  const encoder = new Encoder({
-    messageId: 'msg_1',
-    model: 'upstream-model',
-    inputTokens: 7,
-    out(event) {
-      wire += wireFrame(event)
-      collector.take(event)
-    },
-    onRepair: what => assert.fail(what),
-  })
-  for (const event of events) if (event.type !== 'degraded' && event.type !== 'error') encoder.push(event)
-  const message: unknown = collector.message()
-  return {
-    message: isRecord(message) ? message : undefined,
-    content: isRecord(message) ? recordsOf(message['content']) : [],
-    /** The stream; undefined before its end. */
-    wire: encoder.hasEnded ? wire : undefined,
-    usage: encoder.usage,
-    stopReason: encoder.stopReason,
-    degraded: events.flatMap(event => (event.type === 'degraded' ? [`${event.path}=${event.action}`] : [])),
-    error: events.find(event => event.type === 'error'),
-  }
+  const { stream, hasEnded, ...answer } = encodedAnswer(events)
+  return { ...answer, wire: hasEnded ? stream : undefined }
 }

@@ -14,7 +14,7 @@ const codes = [
   [413, 'payload_too_large'],
   [422, 'invalid_request'],
   [429, 'rate_limited'],
-  [500, 'upstream_unreachable'],
+  [500, 'internal'],
   [502, 'upstream_unreachable'],
   [503, 'overloaded'],
   [504, 'upstream_timeout'],

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../translated/codec.ts'
+import { codeOfUpstreamStatus } from '../../upstream/code-of-status.ts'
 
 /** An upstream's refusal in our terms: the code follows the status, the message is the upstream's own. */
 export function problemOf(status: number, body: unknown): UpstreamProblem {
@@ -15,23 +16,6 @@ export function failureOf(body: unknown): { readonly code: ErrorCode; readonly m
   const error = errorOf(body)
   return { code: codeOfError(error), message: messageOf(error) || 'the upstream failed without saying why' }
 }
-
-const statusCodes: Readonly<Record<number, ErrorCode>> = {
-  401: 'unauthorized',
-  402: 'budget_exceeded',
-  403: 'forbidden',
-  404: 'not_found',
-  408: 'upstream_timeout',
-  409: 'conflict',
-  413: 'payload_too_large',
-  429: 'rate_limited',
-  503: 'overloaded',
-  504: 'upstream_timeout',
-  529: 'overloaded',
-}
-
-const codeOfUpstreamStatus = (status: number): ErrorCode =>
-  statusCodes[status] ?? (status >= 500 ? 'upstream_unreachable' : 'invalid_request')
 
 const errorCodes: readonly (readonly [RegExp, ErrorCode])[] = [
   [/rate_limit|insufficient_quota|too_many_requests/, 'rate_limited'],
