@@ -2,6 +2,24 @@ import { type Static, Type } from 'typebox'
 import { route } from './route.ts'
 import { Nullable } from './schemas.ts'
 
+const rates = {
+  input: Type.Number(),
+  output: Nullable(Type.Number({ description: 'null: not known' })),
+  cache_read: Type.Number(),
+  cache_write_5m: Type.Number(),
+  cache_write_1h: Type.Number(),
+}
+
+/** What tokens cost, in US dollars per million. A tier holds for the whole of a call with more input than it names. */
+export const ModelPricing = Type.Object({
+  ...rates,
+  tiers: Type.Optional(Type.Array(Type.Object({ above_input_tokens: Type.Integer(), ...rates }))),
+  source: Type.Union([Type.Literal('config'), Type.Literal('import'), Type.Literal('catalogue')], {
+    description: 'Who says so: the model’s own configuration, an imported price list, or the built-in one',
+  }),
+})
+export type ModelPricing = Static<typeof ModelPricing>
+
 /** A model as both Anthropic's and OpenAI's clients read it. Gaps: section 7. */
 export const Model = Type.Object({
   id: Type.String(),
@@ -12,6 +30,8 @@ export const Model = Type.Object({
   created_at: Type.String({ format: 'date-time' }),
   owned_by: Type.String(),
   context_window: Type.Optional(Type.Integer()),
+  max_output_tokens: Type.Optional(Type.Integer()),
+  pricing: Nullable(ModelPricing),
 })
 export type Model = Static<typeof Model>
 

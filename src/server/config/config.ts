@@ -51,6 +51,34 @@ export interface TokenPrices {
   readonly cacheWrite1h?: number
 }
 
+/** The kinds of tokens that have a price of their own. */
+export type RateName = keyof TokenPrices
+
+/** US dollars per million tokens. A tier holds for calls with more input than `above`, cached included, and for all of it. */
+export interface TieredRate {
+  readonly base: number
+  /** From short to long. */
+  readonly tiers: readonly { readonly above: number; readonly rate: number }[]
+}
+
+export type Rates = Readonly<Partial<Record<RateName, TieredRate>>>
+
+/** What an imported price list says of a model. */
+export interface ImportedModel {
+  /** Empty when the list has the model but not its price. */
+  readonly rates: Rates
+  readonly contextWindow?: number
+  readonly maxOutput?: number
+}
+
+/** Where prices come from, besides the deployments and the service's own table. */
+export interface PriceSettings {
+  /** By `provider/upstream model`; of several files the first that has a model wins. */
+  readonly imported: Readonly<Record<string, ImportedModel>>
+  /** What becomes of calls to a model whose price nobody knows. */
+  readonly unknown: 'refuse' | 'allow'
+}
+
 /** One upstream that can serve an alias. */
 export interface Deployment {
   /** Stable and public: never a host or a key. */
@@ -82,14 +110,41 @@ export interface Deployment {
   readonly deny?: readonly string[]
 }
 
+/** By the name that failed: the names to go on with, in order. A key may be a wildcard of the model list. */
+export type Fallbacks = Readonly<Record<string, readonly string[]>>
+
+/** How calls are spread, retried and moved on. Source: Gateway, section 3. */
+export interface RouterSettings {
+  /** Tries of a call within one group after the first. */
+  readonly retries: number
+  readonly cooldown: CooldownSettings
+  /** When retries are used up. */
+  readonly fallbacks: Fallbacks
+  /** When the upstream says that the prompt is too long. */
+  readonly contextWindowFallbacks: Fallbacks
+  /** When the upstream refuses to answer before any content. */
+  readonly policyFallbacks: Fallbacks
+  /** True: calls of one session go to the same deployment while it can take them, so that prompt caches stay warm. */
+  readonly sticky: boolean
+}
+
+/** So many failures within the window put a deployment out for a while. */
+export interface CooldownSettings {
+  readonly failures: number
+  readonly windowMs: number
+  readonly outMs: number
+}
+
 export interface Limits {
   /** Running streams per process; above it new calls get 529. */
   readonly maxStreams: number
+  /** Mean delay of the event loop over the last second; while it is above, new calls get 529. */
+  readonly maxLoopDelayMs: number
   /** Sessions that this process runs at once. */
   readonly maxSessions: number
 }
 
-/** All that the environment and the configuration file decide, frozen at start. */
+/** All that the environment and the configuration file decide. Frozen; a changed file makes a new one. */
 export interface Config {
   readonly host: string
   readonly port: number
@@ -100,6 +155,8 @@ export interface Config {
   /** Undefined: the embedded PostgreSQL in the data folder. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
+  /** Base64 of 32 bytes; undefined: a file in the data folder. */
+  readonly encryptionKey: string | undefined
   readonly role: 'all' | 'api' | 'worker'
   readonly logLevel: string
   /** How long to serve on after SIGTERM, with readiness at 503, so that load balancers notice. */
@@ -107,6 +164,8 @@ export interface Config {
   readonly deployments: readonly Deployment[]
   /** True: the scripted model `demo` exists. */
   readonly demo: boolean
+  readonly router: RouterSettings
+  readonly prices: PriceSettings
   /** `host:port` of private addresses that may be called. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits

@@ -13,6 +13,9 @@ export interface Problem {
   readonly place: Place | undefined
 }
 
+/** Reports `text`, which goes on after the name of a block of the file, at a path inside that block. */
+export type Say = (text: string, ...path: (string | number)[]) => void
+
 /** The upstream side of a model, as the file spells it. Gaps: section 2. */
 export interface ModelParams {
   readonly model: string
@@ -22,6 +25,25 @@ export interface ModelParams {
   readonly weight?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly timeouts?: Readonly<Record<'connect_ms' | 'first_byte_ms' | 'idle_ms' | 'total_ms', number | undefined>>
+  /** Seconds, as LiteLLM has them. */
+  readonly timeout?: number
+  readonly stream_timeout?: number
+  readonly rpm?: number
+  readonly tpm?: number
+  readonly max_parallel?: number
+  readonly input_cost_per_token?: number
+  readonly output_cost_per_token?: number
+  readonly cache_read_input_token_cost?: number
+  readonly cache_creation_input_token_cost?: number
+  readonly cache_creation_input_token_cost_above_1hr?: number
+  readonly aws_region_name?: string
+  readonly aws_access_key_id?: string
+  readonly aws_secret_access_key?: string
+  readonly aws_session_token?: string
+  readonly vertex_project?: string
+  readonly vertex_location?: string
+  readonly vertex_credentials?: string
+  readonly deny?: readonly (string | undefined)[]
 }
 
 /** One entry of `model_list`; exactly one of the two parameter blocks is there. */
@@ -31,11 +53,28 @@ export interface ModelEntry {
   readonly litellm_params?: ModelParams
 }
 
+type FallbackTable = Readonly<Record<string, readonly (string | undefined)[] | undefined>>
+
+interface RouterBlock {
+  readonly retries?: number
+  readonly cooldown?: { readonly failures?: number; readonly window_s?: number; readonly seconds?: number }
+  readonly fallbacks?: FallbackTable
+  readonly context_window_fallbacks?: FallbackTable
+  readonly policy_fallbacks?: FallbackTable
+  readonly sticky?: boolean
+}
+
 interface FileValue {
   readonly general_settings?: { readonly master_key?: string }
   readonly model_list?: readonly ModelEntry[]
   readonly outbound?: { readonly allow?: readonly string[] }
-  readonly limits?: { readonly max_streams?: number; readonly max_sessions?: number }
+  readonly limits?: {
+    readonly max_streams?: number
+    readonly max_sessions?: number
+    readonly max_loop_delay_ms?: number
+  }
+  readonly router?: RouterBlock
+  readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
   readonly demo?: boolean
 }
 
@@ -49,7 +88,11 @@ export interface ConfigFile {
 export const emptyFile: ConfigFile = { value: {}, place: () => ({ line: 1 }) }
 
 const text: Shape = { kind: 'text' }
+const texts: Shape = { kind: 'list', of: text }
 const whole: Shape = { kind: 'whole', min: 1 }
+const price: Shape = { kind: 'number', min: 0 }
+const seconds: Shape = { kind: 'number', min: 0.001 }
+const fallbacks: Shape = { kind: 'by name', of: texts }
 
 const params: Shape = {
   kind: 'block',
@@ -61,8 +104,37 @@ const params: Shape = {
     weight: { kind: 'number', min: 0 },
     headers: { kind: 'by name', of: text },
     timeouts: { kind: 'block', keys: { connect_ms: whole, first_byte_ms: whole, idle_ms: whole, total_ms: whole } },
+    timeout: seconds,
+    stream_timeout: seconds,
+    rpm: whole,
+    tpm: whole,
+    max_parallel: whole,
+    input_cost_per_token: price,
+    output_cost_per_token: price,
+    cache_read_input_token_cost: price,
+    cache_creation_input_token_cost: price,
+    cache_creation_input_token_cost_above_1hr: price,
+    aws_region_name: text,
+    aws_access_key_id: text,
+    aws_secret_access_key: text,
+    aws_session_token: text,
+    vertex_project: text,
+    vertex_location: text,
+    vertex_credentials: text,
+    deny: texts,
   },
-  later: ['rpm', 'tpm', 'input_cost_per_token', 'output_cost_per_token', 'timeout', 'stream_timeout'],
+}
+
+const router: Shape = {
+  kind: 'block',
+  keys: {
+    retries: { kind: 'whole', min: 0 },
+    cooldown: { kind: 'block', keys: { failures: whole, window_s: seconds, seconds } },
+    fallbacks,
+    context_window_fallbacks: fallbacks,
+    policy_fallbacks: fallbacks,
+    sticky: { kind: 'flag' },
+  },
 }
 
 /** Every key of the file. `later` are keys that are planned, so that the message can say so. */
@@ -74,15 +146,17 @@ const fileShape: Shape = {
       kind: 'list',
       of: { kind: 'block', keys: { model_name: text, params, litellm_params: params }, later: ['model_info'] },
     },
-    outbound: { kind: 'block', keys: { allow: { kind: 'list', of: text } } },
+    outbound: { kind: 'block', keys: { allow: texts } },
     limits: {
       kind: 'block',
-      keys: { max_streams: whole, max_sessions: whole },
-      later: ['max_loop_delay_ms', 'reserve_bytes_per_token'],
+      keys: { max_streams: whole, max_sessions: whole, max_loop_delay_ms: whole },
+      later: ['reserve_bytes_per_token'],
     },
+    router,
+    prices: { kind: 'block', keys: { import: texts, unknown: text } },
     demo: { kind: 'flag' },
   },
-  later: ['mcp_servers', 'agents', 'router', 'prices', 'litellm_settings', 'router_settings', 'environment_variables'],
+  later: ['mcp_servers', 'agents', 'litellm_settings', 'router_settings', 'environment_variables'],
 }
 
 interface Options {

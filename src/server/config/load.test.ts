@@ -1,36 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
-import type { Config, Environment, Overrides } from './config.ts'
-import { ConfigError, loadConfig } from './load.ts'
+import { test } from 'node:test'
+import { configReader } from '../../../test/support/config-file.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'switchyard-config-'))
-after(() => rmSync(folder, { recursive: true }))
-const file = join(folder, 'config.yaml')
-
-interface Given {
-  readonly yaml?: string
-  readonly env?: Environment
-  readonly overrides?: Overrides
-}
-
-function load({ yaml, env = {}, overrides = {} }: Given): Config {
-  if (yaml !== undefined) writeFileSync(file, yaml)
-  return loadConfig({ env, overrides: { ...overrides, ...(yaml !== undefined && { configFile: file }) } })
-}
-
-/** The problems, one a line, without the file's path. */
-function problemsOf(given: Given): string[] {
-  try {
-    load(given)
-  } catch (error) {
-    assert.ok(error instanceof ConfigError)
-    return error.message.split('\n').map(line => line.replace(`${file}:`, ''))
-  }
-  return []
-}
+const { load, problemsOf } = configReader()
 
 const key = 'sk-a-key-of-good-length'
 
@@ -42,7 +14,7 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
   )
   assert.deepEqual(
     [config.limits, config.role, config.logLevel],
-    [{ maxStreams: 1000, maxSessions: 100 }, 'all', 'info'],
+    [{ maxStreams: 1000, maxSessions: 100, maxLoopDelayMs: 50 }, 'all', 'info'],
   )
   assert.match(config.warnings.join(), /authentication is off/)
 })
@@ -131,8 +103,7 @@ test('each provider key of the environment enables provider/*; Claude models als
     ],
   )
   assert.deepEqual(config.outboundAllow, ['127.0.0.1:11434'])
-  assert.match(config.warnings.join('\n'), /openai\/\*: protocol openai-responses is not available in this version/)
-  assert.doesNotMatch(config.warnings.join('\n'), /ollama/)
+  assert.doesNotMatch(config.warnings.join('\n'), /model /)
 })
 
 for (const [host, base, allow] of [
@@ -163,7 +134,7 @@ model_list:
     litellm_params: { model: acme/their-opus, protocol: anthropic-messages, api_base: "http://10.0.0.9:8000/prefix/v1/", api_key: secret-key }
   - { model_name: "local/*", params: { model: "ollama/*", api_base: "http://gpu.lan:11434" } }
 outbound: { allow: ["10.0.0.9:8000"] }
-limits: { max_streams: 5, max_sessions: 2 }
+limits: { max_streams: 5, max_sessions: 2, max_loop_delay_ms: 80 }
 demo: false
 `,
     env: { MY_KEY: key, SOME_KEY: 'k', TEAM: 'blue', ANTHROPIC_API_KEY: 'unused' },
@@ -183,7 +154,10 @@ demo: false
   })
   assert.deepEqual([second?.id, second?.provider, second?.apiBase], ['opus.2', 'acme', 'http://10.0.0.9:8000/prefix'])
   assert.deepEqual([third?.alias, third?.upstreamModel, third?.timeouts.totalMs], ['local/*', '*', 600_000])
-  assert.deepEqual([config.masterKey, config.demo, config.limits], [key, false, { maxStreams: 5, maxSessions: 2 }])
+  assert.deepEqual(
+    [config.masterKey, config.demo, config.limits],
+    [key, false, { maxStreams: 5, maxSessions: 2, maxLoopDelayMs: 80 }],
+  )
   assert.throws(() => Object.assign(config.deployments[0] ?? {}, { apiKey: 'x' }), TypeError)
 })
 
@@ -212,13 +186,13 @@ const faults = [
   [
     'an unknown key',
     'colour: red',
-    '1: unknown key colour; known here: general_settings, model_list, outbound, limits, demo',
+    '1: unknown key colour; known here: general_settings, model_list, outbound, limits, router, prices, demo',
   ],
-  ['a key of a later version', 'demo: true\nrouter: {}', '2: router is not supported in this version'],
+  ['a key of a later version', 'demo: true\nagents: {}', '2: agents is not supported in this version'],
   [
-    'a parameter of a later version',
-    model('{model: anthropic/x, rpm: 5}'),
-    '4: model_list[0].params.rpm is not supported in this version',
+    'a time-out of nothing',
+    model('{model: anthropic/x, timeout: 0}'),
+    '4: model_list[0].params.timeout must be a number of 0.001 or more',
   ],
   ['a wrong type', 'demo: "yes"', '1: demo must be true or false'],
   ['a wrong number', 'limits: {max_streams: 0}', '1: limits.max_streams must be a whole number of 1 or more'],
@@ -249,7 +223,7 @@ const faults = [
   [
     'an unknown protocol',
     model('{model: acme/x, protocol: soap, api_base: "https://a.example"}'),
-    '4: model_list[0].params.protocol must be one of anthropic-messages, openai-chat, openai-responses, gemini, bedrock-converse, bedrock-invoke',
+    '4: model_list[0].params.protocol must be one of anthropic-messages, openai-chat, openai-responses, gemini, bedrock-converse, bedrock-invoke, vertex-anthropic',
   ],
   [
     'an address that is none',
@@ -305,7 +279,7 @@ for (const [name, yaml, expected] of faults) {
 }
 
 test('all problems are told at once, in the order of the file, those of the environment first', () => {
-  const yaml = 'demo: 5\nlimits: {max_streams: x}\nrouter: {}\n'
+  const yaml = 'demo: 5\nlimits: {max_streams: x}\nagents: {}\n'
   const problems = problemsOf({
     yaml,
     env: { PORT: 'abc', SWITCHYARD_ROLE: 'boss', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://u:hush@h' },

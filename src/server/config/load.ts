@@ -2,10 +2,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isLoopbackHost } from '../platform/addresses.ts'
 import { parseAllow } from '../platform/outbound.ts'
-import type { Config, Environment, Overrides } from './config.ts'
+import type { Config, Environment, Limits, Overrides } from './config.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
 import { modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
+import { pricesOfFile } from './prices-of-file.ts'
+import { routerOfFile } from './router-of-file.ts'
 import { modelWarnings } from './warnings.ts'
 
 /** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
@@ -43,24 +45,38 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     report(text, file.place(['outbound', 'allow', index])),
   )
   const outboundAllow = [...listed, ...implicitAllow]
+  // Names of faulty entries count too: each fault is told once, where it is.
+  const named =
+    file.value.model_list?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
     dataDir: overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env),
+    encryptionKey: checkedEncryptionKey({ env, report, warnings }),
     role: oneOf({ env, name: 'SWITCHYARD_ROLE', allowed: roles, fallback: 'all', report }),
     logLevel: oneOf({ env, name: 'LOG_LEVEL', allowed: logLevels, fallback: 'info', report }),
     drainDelayMs: milliseconds({ env, name: 'SWITCHYARD_DRAIN_DELAY_MS', fallback: 5_000, report }),
     deployments,
     demo,
+    router: routerOfFile({ file, aliases: demo ? [...named, 'demo'] : named, report }),
+    prices: pricesOfFile({ file, path: filePath, report }),
     outboundAllow,
-    limits: { maxStreams: file.value.limits?.max_streams ?? 1000, maxSessions: file.value.limits?.max_sessions ?? 100 },
+    limits: limitsOf(file),
     file: filePath,
     warnings: [...warnings, ...modelWarnings(deployments, outboundAllow)],
   }
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))
   if (problems.length > 0) throw new ConfigError(problems.map(problem => printed(problem, filePath)))
   return deepFreeze(config)
+}
+
+function limitsOf({ value: { limits } }: ConfigFile): Limits {
+  return {
+    maxStreams: limits?.max_streams ?? 1000,
+    maxSessions: limits?.max_sessions ?? 100,
+    maxLoopDelayMs: limits?.max_loop_delay_ms ?? 50,
+  }
 }
 
 interface Reading {
@@ -115,6 +131,18 @@ function checkedDatabase(env: Environment, report: Reading['report']): string | 
   if (url !== undefined && !/^postgres(ql)?:\/\//.test(url))
     report('DATABASE_URL must start with postgres:// or postgresql://')
   return url
+}
+
+/** Reasoning state that one replica has sealed must open on all of them. */
+function checkedEncryptionKey({ env, report, warnings }: Reading & { warnings: string[] }): string | undefined {
+  const key = nonBlank(env['SWITCHYARD_ENCRYPTION_KEY'])?.trim()
+  if (key === undefined) {
+    if (nonBlank(env['DATABASE_URL']))
+      warnings.push('SWITCHYARD_ENCRYPTION_KEY is not set: replicas will not share the key of this data folder')
+  } else if (!/^[A-Za-z0-9+/]{43}=$/.test(key)) {
+    report('SWITCHYARD_ENCRYPTION_KEY must be 32 bytes in base64: make one with openssl rand -base64 32')
+  }
+  return key
 }
 
 function defaultDataDir(env: Environment): string {

@@ -1,7 +1,9 @@
-import { closestTo } from '../platform/closest.ts'
-import type { Deployment, Environment, Protocol } from './config.ts'
-import type { ModelEntry, ModelParams, Place } from './file.ts'
-import { defaultTimeouts, deploymentId, isUnsendable, plainBase, protocols, providers } from './providers.ts'
+import { accessOf } from './access-of-model.ts'
+import type { Deployment, Environment } from './config.ts'
+import { figuresOf } from './figures-of-model.ts'
+import type { ModelEntry, ModelParams, Place, Say } from './file.ts'
+import { deploymentId, isUnsendable } from './providers.ts'
+import { checkedRoute } from './route-of-model.ts'
 
 interface Options {
   readonly models: readonly (Partial<ModelEntry> | undefined)[]
@@ -30,9 +32,6 @@ export function modelsOfFile({ models, place, env, demo, report }: Options): Dep
   })
 }
 
-/** Reports `text`, which goes on after `model_list[n]`, at a path inside the entry. */
-type Say = (text: string, ...path: string[]) => void
-
 interface Check {
   readonly entry: Partial<ModelEntry>
   readonly env: Environment
@@ -49,7 +48,7 @@ function checkedEntry({ entry, env, say }: Check): Omit<Deployment, 'id'> | unde
   else if (params && !('model' in params)) say(`.${block}.model is required`)
   if (alias === undefined || !params?.model) return undefined
   const inside: Say = (text, ...path) => say(`.${block}.${text}`, block, ...path)
-  const route = checkedRoute({ ...params, model: params.model }, inside)
+  const route = checkedRoute({ params: { ...params, model: params.model }, say: inside })
   if (!route) return undefined
   if (alias.endsWith('*') !== route.upstreamModel.endsWith('*')) {
     inside('model must end in * exactly when model_name does', 'model')
@@ -61,7 +60,8 @@ function checkedEntry({ entry, env, say }: Check): Omit<Deployment, 'id'> | unde
     apiKey: checkedCredential({ params, keyVariable, env, say: inside }),
     headers: checkedHeaders(params.headers ?? {}, inside),
     weight: params.weight ?? 1,
-    timeouts: timeoutsOf(params.timeouts),
+    ...accessOf({ params, route, say: inside }),
+    ...figuresOf(params, inside),
   }
 }
 
@@ -74,61 +74,6 @@ function checkedAlias(entry: Partial<ModelEntry>, say: Say): string | undefined 
   if (/\*./.test(alias)) say('.model_name may hold a * only at its end', 'model_name')
   if (alias.length > 200) say('.model_name may have 200 characters at most', 'model_name')
   return alias
-}
-
-type Route = Pick<Deployment, 'provider' | 'upstreamModel' | 'protocol' | 'apiBase'> & {
-  keyVariable: string | undefined
-}
-
-/** Provider, protocol and address of a `<provider>/<upstream id>`. */
-function checkedRoute(
-  { model, protocol, api_base }: Partial<ModelParams> & { model: string },
-  say: Say,
-): Route | undefined {
-  const slash = model.indexOf('/')
-  const provider = model.slice(0, slash)
-  const upstreamModel = model.slice(slash + 1)
-  if (slash < 1 || upstreamModel === '') {
-    say('model must be "<provider>/<upstream id>", such as anthropic/claude-opus-5', 'model')
-    return undefined
-  }
-  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined
-  const spoken = checkedProtocol(protocol, known?.protocol, say)
-  if (spoken === undefined) {
-    if (protocol === undefined) say(`model names the unknown provider ${provider}${meant(provider)}`, 'model')
-    return undefined
-  }
-  const base = api_base ?? known?.apiBase
-  if (base === undefined) say(`api_base is required for ${provider}`, 'model')
-  const url = base === undefined ? undefined : checkedBase(base, say)
-  if (!url) return undefined
-  const keyVariable = api_base === undefined ? known?.keyVariable : undefined
-  return { provider, upstreamModel, protocol: spoken, apiBase: plainBase(url, spoken), keyVariable }
-}
-
-function meant(provider: string): string {
-  const near = closestTo(provider, Object.keys(providers))
-  return `${near === undefined ? '' : `; did you mean ${near}?`}; for another one give protocol and api_base`
-}
-
-function checkedProtocol(given: string | undefined, fallback: Protocol | undefined, say: Say): Protocol | undefined {
-  if (given === undefined) return fallback
-  const found = protocols.find(protocol => protocol === given)
-  if (found === undefined) say(`protocol must be one of ${protocols.join(', ')}`, 'protocol')
-  return found
-}
-
-function checkedBase(text: string, say: Say): URL | undefined {
-  const url = /[\\\s]/.test(text) ? null : URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    say('api_base must be an https:// or http:// address', 'api_base')
-    return undefined
-  }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    say('api_base must hold no user name, query or fragment', 'api_base')
-    return undefined
-  }
-  return url
 }
 
 interface Credential {
@@ -166,13 +111,4 @@ function checkedHeaders(headers: Readonly<Record<string, string>>, say: Say): Re
       return [name.toLowerCase(), value]
     }),
   )
-}
-
-function timeoutsOf(given: ModelParams['timeouts']): Deployment['timeouts'] {
-  return {
-    connectMs: given?.connect_ms ?? defaultTimeouts.connectMs,
-    firstByteMs: given?.first_byte_ms ?? defaultTimeouts.firstByteMs,
-    idleMs: given?.idle_ms ?? defaultTimeouts.idleMs,
-    totalMs: given?.total_ms ?? defaultTimeouts.totalMs,
-  }
 }

@@ -29,6 +29,31 @@ export const providers: Readonly<Record<string, Provider>> = {
   ollama: { protocol: 'anthropic-messages', apiBase: 'http://127.0.0.1:11434' },
 }
 
+interface Cloud {
+  /** The parameter that names the region. */
+  readonly field: 'aws_region_name' | 'vertex_location'
+  readonly fallback?: string
+  readonly example: string
+  readonly base: (region: string) => string
+}
+
+/** Providers whose address follows from a region. */
+export const cloudBase: Readonly<Record<string, Cloud>> = {
+  bedrock: {
+    field: 'aws_region_name',
+    example: 'eu-central-1',
+    base: region => `https://bedrock-runtime.${region}.amazonaws.com`,
+  },
+  vertex: { field: 'vertex_location', fallback: 'global', example: 'europe-west4', base: vertexBase },
+}
+
+/** Google's three kinds of location have an address of their own each. */
+function vertexBase(location: string): string {
+  if (location === 'global') return 'https://aiplatform.googleapis.com'
+  if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`
+  return `https://${location}-aiplatform.googleapis.com`
+}
+
 /** The protocols that a configuration file may name. */
 export const protocols: readonly Protocol[] = [
   'anthropic-messages',
@@ -37,10 +62,8 @@ export const protocols: readonly Protocol[] = [
   'gemini',
   'bedrock-converse',
   'bedrock-invoke',
+  'vertex-anthropic',
 ]
-
-/** The protocols that this version can call. */
-export const servedProtocols: ReadonlySet<Protocol> = new Set<Protocol>(['anthropic-messages', 'demo'])
 
 export const defaultTimeouts: UpstreamTimeouts = {
   connectMs: 5_000,

@@ -1,13 +1,11 @@
 import { createOutbound } from '../platform/outbound.ts'
 import type { Deployment } from './config.ts'
-import { servedProtocols } from './providers.ts'
 
 /** What an operator should know about deployments that will not work, or not safely, as they stand. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
   const { judge } = createOutbound({ allow })
   const warnings = deployments.flatMap(deployment => {
-    const { alias, protocol, apiBase, apiKey } = deployment
-    if (!servedProtocols.has(protocol)) return [`model ${alias}: protocol ${protocol} is not available in this version`]
+    const { alias, apiBase, apiKey } = deployment
     const refusal = judge(apiBase)
     if (refusal !== undefined) return [`model ${alias}: ${refusal}`]
     const isOpenText = apiBase.startsWith('http:') && !allow.includes(hostPort(apiBase))

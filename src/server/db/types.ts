@@ -128,6 +128,9 @@ export interface UsageTable {
   cache_write_1h_tokens: number
   output_tokens: number
   estimated: boolean
+  /** US dollars as an exact decimal; null when the price is not known. */
+  cost_usd: string | null
+  degraded: string | null
   first_content_ms: number | null
   total_ms: number
   created_at: DefaultTime

@@ -1,10 +1,21 @@
 import type { Protocol } from '../config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { UsageRow } from '../usage/store.ts'
-import type { Attempt, Outcome } from './call.ts'
+import type { Attempt, CallKind, Outcome } from './call.ts'
+import { costOf } from './prices/cost.ts'
+import type { ModelPrice } from './prices/price-book.ts'
+import type { Degradation } from './translated/degradations.ts'
 
-/** The ledger's row for a call that has ended. */
-export function usageRow({ call, ask, target, startedMs }: Attempt, outcome: Outcome): UsageRow {
+interface Ended {
+  readonly outcome: Outcome
+  /** Tries in all. */
+  readonly attempts: number
+  /** What the model costs there; undefined when nobody knows. */
+  readonly price: ModelPrice | undefined
+}
+
+/** The ledger's row for a call that has ended, under the name that was asked for and the deployment that came last. */
+export function usageRow({ call, ask, target, startedMs }: Attempt, { outcome, attempts, price }: Ended): UsageRow {
   const { usage } = outcome
   const header = (name: string): string | null => storable([call.headers[name]].flat()[0])
   return {
@@ -22,24 +33,45 @@ export function usageRow({ call, ask, target, startedMs }: Attempt, outcome: Out
     deployment: target.deployment.id,
     provider: target.deployment.provider,
     upstream_model: storable(target.upstreamModel) ?? '',
-    lane: laneName(target.deployment.protocol),
+    lane: laneName(call.kind, target.deployment.protocol),
     outcome: outcome.outcome,
     stop_reason: storable(outcome.stopReason),
     status: outcome.status ?? null,
-    attempts: 1,
+    attempts,
     input_tokens: usage.input_tokens,
     cache_read_tokens: usage.cache_read_tokens,
     cache_write_5m_tokens: usage.cache_write_5m_tokens,
     cache_write_1h_tokens: usage.cache_write_1h_tokens,
     output_tokens: usage.output_tokens,
     estimated: usage.estimated,
+    cost_usd: (price && costOf(price.rates, usage)) ?? null,
+    degraded: listed(outcome.degraded ?? []),
     first_content_ms: outcome.firstContentMs ?? null,
     total_ms: performance.now() - startedMs,
   }
 }
 
-const laneName = (protocol: Protocol): string =>
-  protocol === 'anthropic-messages' ? 'raw' : protocol === 'demo' ? 'demo' : 'translated'
+/** The protocols whose bytes go through as they are, by what the client speaks. */
+const rawProtocols: Readonly<Record<CallKind, readonly Protocol[]>> = {
+  messages: ['anthropic-messages', 'bedrock-invoke', 'vertex-anthropic'],
+  count_tokens: ['anthropic-messages', 'vertex-anthropic'],
+  chat: ['openai-chat'],
+  responses: ['openai-responses'],
+  embeddings: ['openai-chat', 'openai-responses'],
+}
+
+const laneName = (kind: CallKind, protocol: Protocol): string =>
+  protocol === 'demo' ? 'demo' : rawProtocols[kind].includes(protocol) ? 'raw' : 'translated'
+
+const longestListing = 8_000
+
+/** All that was dropped or approximated, as `path=action` pairs; null when nothing was. */
+function listed(degradations: readonly Degradation[]): string | null {
+  if (degradations.length === 0) return null
+  const pairs = degradations.map(({ path, action }) => `${path}=${action}`).join(', ')
+  return storable(pairs, longestListing)
+}
 
 /** Text of strangers as a column takes it: no NUL, which PostgreSQL refuses, and no more than a name's length. */
-const storable = (text: string | undefined): string | null => text?.replaceAll('\0', '').slice(0, 300) ?? null
+const storable = (text: string | undefined, mostCharacters = 300): string | null =>
+  text?.replaceAll('\0', '').slice(0, mostCharacters).toWellFormed() ?? null

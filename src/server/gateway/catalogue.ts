@@ -35,14 +35,3 @@ export function createCatalogue(deployments: readonly Deployment[]): Catalogue {
 
 const upstreamName = ({ alias, upstreamModel }: Deployment, model: string): string =>
   upstreamModel.endsWith('*') ? upstreamModel.slice(0, -1) + model.slice(alias.length - 1) : upstreamModel
-
-/** One of `targets` at random by weight. Those of weight 0 are used only when there is no other. */
-export function pick(targets: readonly Target[], random: () => number): Target | undefined {
-  const total = targets.reduce((sum, { deployment }) => sum + deployment.weight, 0)
-  if (total === 0) return targets[Math.floor(random() * targets.length)]
-  let left = random() * total
-  return targets.find(({ deployment }) => {
-    left -= deployment.weight
-    return left < 0
-  })
-}

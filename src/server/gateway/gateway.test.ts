@@ -6,6 +6,7 @@ import { readStream } from '../../../test/support/event-grammar.ts'
 import { deploymentAt, startGatewayApp } from '../../../test/support/gateway-app.ts'
 import { startScriptedUpstream } from '../../../test/support/scripted-upstream.ts'
 import type { Deployment } from '../config/config.ts'
+import type { LaneFor } from './lanes.ts'
 
 const upstream = await startScriptedUpstream({ script: [{ text: 'from upstream' }] })
 const at = (alias: string, changes: Partial<Deployment> = {}) =>
@@ -18,6 +19,8 @@ const app = await startGatewayApp({
     at('openrouter/*', { provider: 'openrouter', upstreamModel: '*' }),
     at('gpt', { provider: 'openai', protocol: 'openai-responses' }),
   ],
+  lanes: (laneFor: LaneFor) => (kind, protocol) =>
+    protocol === 'openai-responses' ? undefined : laneFor(kind, protocol),
 })
 after(async () => {
   await app.stop()

@@ -1,32 +1,41 @@
 import { statusOfCode } from '../../contract/errors.ts'
-import type { Model } from '../../contract/models.ts'
-import type { Config, Protocol } from '../config/config.ts'
-import { AppError, invalid } from '../platform/errors.ts'
+import type { DeploymentState, Model } from '../../contract/models.ts'
+import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
+import type { pause } from '../platform/timers.ts'
 import type { UsageRow } from '../usage/store.ts'
 import { createAdmission } from './admission.ts'
 import { usageRow } from './booking.ts'
-import type { Ask, Attempt, Call, Lane, Outcome, Refusal, Sink, Target } from './call.ts'
-import { createCatalogue, pick } from './catalogue.ts'
+import type { Attempt, Call, Outcome, Refusal, Sink } from './call.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
 import { noTokens } from './counting/token-counts.ts'
-import { createDemoLane, demoDeployment } from './demo/demo-lane.ts'
-import { createModelList } from './model-list.ts'
-import { createRawLane } from './raw/raw-lane.ts'
+import type { LaneFor } from './lanes.ts'
+import { watchLoopDelay } from './loop-delay.ts'
 import { readRequest } from './request.ts'
-import { createPools } from './upstream/pools.ts'
+import { createDeploymentStates } from './router/deployment-states.ts'
+import type { HintChannel } from './router/hints.ts'
+import { type Arrival, createRouter } from './router/router.ts'
+import { createRoutingTable, type GatewayConfig } from './routing-table.ts'
+import type { Pools } from './upstream/pools.ts'
 
 interface Options {
-  readonly config: Pick<Config, 'deployments' | 'demo' | 'limits'>
-  readonly outbound: Outbound
+  readonly config: GatewayConfig
+  readonly pools: Pick<Pools, 'reload' | 'close'>
+  readonly laneFor: LaneFor
   /** Where calls are booked. */
   readonly usage: { book(row: UsageRow): void }
   readonly log: Log
-  /** Silence in a stream after which a ping goes out; 15,000 by default. */
-  readonly pingAfterMs?: number
-  /** Picks among the deployments of one alias; `Math.random` by default. */
+  /** Tells other processes what this one learns about deployments; absent where there are none. */
+  readonly hints?: HintChannel
+  /** Picks among deployments and spreads waits; `Math.random` by default. */
   readonly random?: () => number
+  /** Waits between tries. */
+  readonly wait?: typeof pause
+  /** Monotonic; `performance.now` by default. */
+  readonly nowMs?: () => number
+  /** Mean delay of the event loop; measured by default. */
+  readonly loopDelayMs?: () => number
 }
 
 /** The one path of all model calls, whoever makes them. Decision 0004. */
@@ -40,6 +49,10 @@ export interface Gateway {
   models(): readonly Model[]
   /** The model of that name, also one that only a wildcard covers. */
   find(id: string): Model | undefined
+  /** How the deployments of a model do, seen from this process. */
+  deployments(id: string): readonly DeploymentState[]
+  /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
+  reload(config: GatewayConfig, outbound?: Outbound): void
   /** Running streams. */
   readonly streams: number
   /** Ends all upstream connections, those at work too. */
@@ -48,82 +61,76 @@ export interface Gateway {
 
 /** Builds the gateway from the configured deployments. */
 export function createGateway(options: Options): Gateway {
-  const { config, outbound, usage, log, pingAfterMs = 15_000, random = Math.random } = options
-  const catalogue = createCatalogue(config.demo ? [...config.deployments, demoDeployment] : config.deployments)
-  const pools = createPools(outbound)
-  const lanes: Partial<Record<Protocol, Lane>> = {
-    'anthropic-messages': createRawLane({ pools, pingAfterMs }),
-    demo: createDemoLane(),
-  }
-  const list = createModelList(catalogue, ({ protocol }) => protocol in lanes)
-  const admission = createAdmission(config.limits.maxStreams)
+  const { pools, laneFor, usage, log, random = Math.random, nowMs = () => performance.now() } = options
+  let table = createRoutingTable(options.config, laneFor)
+  const loop = options.loopDelayMs ? undefined : watchLoopDelay()
+  const admission = createAdmission({
+    limits: () => table.config.limits,
+    loopDelayMs: options.loopDelayMs ?? (() => loop?.meanMs ?? 0),
+  })
+  const states = createDeploymentStates({
+    cooldown: () => table.config.router.cooldown,
+    find: id => table.deployment(id),
+    channel: options.hints,
+    nowMs,
+    log,
+  })
+  const route = createRouter({ ...states, random, nowMs, ...(options.wait && { wait: options.wait }) })
 
-  const choose = ({ model }: Ask): { lane: Lane; target: Target } => {
-    const targets = catalogue.resolve(model)
-    const target = pick(
-      targets.filter(({ deployment }) => deployment.protocol in lanes),
-      random,
-    )
-    const lane = target && lanes[target.deployment.protocol]
-    if (lane) return { lane, target }
-    const protocol = targets[0]?.deployment.protocol
-    throw invalid(`model ${model.slice(0, 200)} needs the protocol ${protocol}, which is not available in this version`)
-  }
-
-  const book = (attempt: Attempt, outcome: Outcome): void => {
-    if (attempt.call.kind === 'messages') usage.book(usageRow(attempt, outcome))
+  const book = (arrival: Arrival, outcome: Outcome): Outcome => {
+    const { attempt, attempts } = arrival
+    if (!attempt || attempt.call.kind === 'count_tokens') return outcome
+    const { price } = table.prices.factsOf(attempt.target)
+    usage.book(usageRow(attempt, { outcome, attempts, price }))
+    return outcome
   }
 
-  const tried = async (lane: Lane, attempt: Attempt, sink: Sink): Promise<Outcome> => {
-    try {
-      const outcome = finished(await lane(attempt, sink), attempt, sink)
-      book(attempt, outcome)
-      return outcome
-    } catch (error) {
-      const { requestId } = attempt.call
-      const deployment = attempt.target.deployment.id
-      log.warn({ err: causeOf(error), request_id: requestId, deployment }, 'model call failed')
-      book(attempt, failed(error))
-      throw error
+  /** Tells the caller how its call ended, as far as the sink has not, and books it. */
+  const arrived = (arrival: Arrival, sink: Sink, ownHeaders: Readonly<Record<string, string>>): Outcome => {
+    const { ending, attempt } = arrival
+    if (ending instanceof AppError) {
+      book(arrival, { ...nothingSent, status: statusOfCode(ending.code) })
+      throw asOurs(ending, attempt?.ownHeaders ?? ownHeaders)
     }
+    if (ending.outcome !== 'refused' || !attempt) return book(arrival, ending as Outcome)
+    return book(arrival, passOn(ending, attempt, sink))
   }
 
   return {
     async call(call, sink) {
       const startedMs = performance.now()
-      const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
+      const ownHeaders = { 'x-switchyard-request-id': call.requestId }
+      const { config, served, mustServe } = table
       let leave = () => {}
       try {
         const ask = readRequest(call)
-        const { lane, target } = choose(ask)
-        if (ask.stream) leave = admission.enter()
-        ownHeaders['x-switchyard-deployment'] = target.deployment.id
-        ownHeaders['x-switchyard-attempts'] = '1'
-        return await tried(lane, { call, ask, target, ownHeaders, startedMs }, sink)
+        const asked = mustServe(call.kind, ask.model)
+        leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
+        const groupOf = (name: string) => served(call.kind, name)
+        const trip = { call, ask, settings: config.router, asked, groupOf, ownHeaders, startedMs }
+        return arrived(await route(trip, sink), sink, ownHeaders)
       } catch (error) {
         throw asOurs(error, ownHeaders)
       } finally {
         leave()
       }
     },
-    models: () => list.all,
-    find: list.find,
+    models: () => table.list.all,
+    find: id => table.list.find(id),
+    deployments: id => states.describe(table.served('messages', id)),
+    reload(config, outbound) {
+      table = createRoutingTable(config, laneFor, table)
+      pools.reload({ deployments: table.config.deployments, outbound })
+    },
     get streams() {
       return admission.running
     },
-    close: pools.close,
+    async close() {
+      loop?.stop()
+      states.stop()
+      await pools.close()
+    },
   }
-}
-
-/** The end of an attempt. An upstream's own refusal goes to the client as it came, unless we can count ourselves. */
-function finished(result: Outcome | Refusal, attempt: Attempt, sink: Sink): Outcome {
-  if (result.outcome !== 'refused') return result
-  const isCount = attempt.call.kind === 'count_tokens'
-  if (isCount && lacksCounting(result, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
-  const { status, headers, body } = result
-  sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
-  sink.end(body)
-  return { ...nothingSent, status }
 }
 
 const nothingSent = {
@@ -134,16 +141,19 @@ const nothingSent = {
   firstContentMs: undefined,
 } as const
 
-const failed = (error: unknown): Outcome => ({
-  ...nothingSent,
-  status: statusOfCode(error instanceof AppError ? error.code : 'internal'),
-})
-
-const causeOf = (error: unknown): unknown => (error instanceof AppError ? (error.cause ?? error) : error)
+/** An upstream's own refusal goes to the client as it came, unless we can count ourselves. */
+function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome {
+  const isCount = attempt.call.kind === 'count_tokens'
+  if (isCount && lacksCounting(refusal, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
+  const { status, headers, body, degraded } = refusal
+  sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
+  sink.end(body)
+  return { ...nothingSent, status, ...(degraded && { degraded }) }
+}
 
 /** The same refusal with the headers that say whose it is. Anything else thrown is a bug and stays as it is. */
 function asOurs(error: unknown, ownHeaders: Readonly<Record<string, string>>): unknown {
-  if (!(error instanceof AppError)) return error
+  if (!(error instanceof AppError) || 'x-switchyard-error-source' in error.headers) return error
   const headers = { ...error.headers, ...ownHeaders, 'x-switchyard-error-source': 'gateway' }
   return new AppError(error.code, error.message, { cause: error.cause, headers })
 }

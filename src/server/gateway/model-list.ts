@@ -1,8 +1,11 @@
 import type { Model } from '../../contract/models.ts'
 import type { Deployment } from '../config/config.ts'
 import { invalid } from '../platform/errors.ts'
+import type { Target } from './call.ts'
 import type { Catalogue } from './catalogue.ts'
-import { type KnownModel, knownModels } from './known-models.ts'
+import { knownModels } from './known-models.ts'
+import type { PriceBook } from './prices/price-book.ts'
+import { pricingOf } from './prices/pricing.ts'
 
 /** The models that clients can be shown. */
 export interface ModelList {
@@ -12,49 +15,65 @@ export interface ModelList {
   find(id: string): Model | undefined
 }
 
-/** Lists what `catalogue` can serve; deployments that `isServed` refuses are left out. */
-export function createModelList(catalogue: Catalogue, isServed: (deployment: Deployment) => boolean): ModelList {
-  const models = new Map<string, Model>()
+interface Sources {
+  readonly catalogue: Catalogue
+  readonly prices: PriceBook
+  /** Deployments that it refuses are left out. */
+  readonly isServed: (deployment: Deployment) => boolean
+}
+
+/** Lists what `catalogue` can serve; figures are those of the first deployment of a model. */
+export function createModelList({ catalogue, prices, isServed }: Sources): ModelList {
+  const models = new Map<string, Target>()
   for (const deployment of catalogue.deployments.filter(isServed)) {
-    for (const model of shown(deployment)) if (!models.has(model.id)) models.set(model.id, model)
+    for (const [id, upstreamModel] of shown(deployment))
+      if (!models.has(id)) models.set(id, { deployment, upstreamModel })
   }
+  // Some prices change from one day to the next, so figures are looked up anew.
+  const described = (id: string, target: Target) => modelOf(id, target, prices)
   return {
-    all: [...models.values()],
+    get all() {
+      return [...models].map(([id, target]) => described(id, target))
+    },
     find(id) {
       const listed = models.get(id)
-      if (listed || !catalogue.has(id)) return listed
+      if (listed) return described(id, listed)
+      if (!catalogue.has(id)) return undefined
       const target = catalogue.resolve(id).find(({ deployment }) => isServed(deployment))
-      return target && modelOf({ id, provider: target.deployment.provider, known: undefined })
+      return target && described(id, target)
     },
   }
 }
 
-function shown({ alias, provider, upstreamModel }: Deployment): Model[] {
-  const known = knownModels[provider] ?? []
-  if (!alias.endsWith('*'))
-    return [modelOf({ id: alias, provider, known: known.find(({ id }) => id === upstreamModel) })]
+/** The ids that a deployment is shown under, each with the model's name upstream. */
+function shown(deployment: Deployment): [id: string, upstreamModel: string][] {
+  const { alias, upstreamModel } = deployment
+  if (!alias.endsWith('*')) return [[alias, upstreamModel]]
   // `claude-*` repeats under another name what `anthropic/*` shows.
   if (!alias.endsWith('/*')) return []
-  return known.map(model => modelOf({ id: `${alias.slice(0, -1)}${model.id}`, provider, known: model }))
-}
-
-interface Described {
-  readonly id: string
-  readonly provider: string
-  readonly known: KnownModel | undefined
+  const upstreamPrefix = upstreamModel.slice(0, -1)
+  return knownModels(deployment)
+    .filter(name => name.startsWith(upstreamPrefix))
+    .map(name => [`${alias.slice(0, -1)}${name.slice(upstreamPrefix.length)}`, name])
 }
 
 /** A model whose release date is not known is dated 1970, as Anthropic's own list does. */
-const modelOf = ({ id, provider, known }: Described): Model => ({
-  id,
-  object: 'model',
-  type: 'model',
-  display_name: provider === 'switchyard' ? 'Demo (scripted, not a real model)' : (known?.name ?? id),
-  created: 0,
-  created_at: '1970-01-01T00:00:00Z',
-  owned_by: provider,
-  ...(known && { context_window: known.contextWindow }),
-})
+function modelOf(id: string, target: Target, prices: PriceBook): Model {
+  const { provider } = target.deployment
+  const { name, contextWindow, maxOutput, price } = prices.factsOf(target)
+  return {
+    id,
+    object: 'model',
+    type: 'model',
+    display_name: provider === 'switchyard' ? 'Demo (scripted, not a real model)' : (name ?? id),
+    created: 0,
+    created_at: '1970-01-01T00:00:00Z',
+    owned_by: provider,
+    ...(contextWindow !== undefined && { context_window: contextWindow }),
+    ...(maxOutput !== undefined && { max_output_tokens: maxOutput }),
+    pricing: price ? pricingOf(price) : null,
+  }
+}
 
 interface Page {
   readonly limit?: number | undefined

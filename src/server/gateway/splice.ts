@@ -16,16 +16,22 @@ const quote = 0x22
 const backslash = 0x5c
 
 /** Keys that decide cost and route: two of the same would let one program read what another did not check. */
-const watched = ['model', 'max_tokens', 'stream'] as const
+const watchedOfMessages = ['model', 'max_tokens', 'stream'] as const
 
-/** Finds the own keys of the JSON object in `body`, which must be valid JSON. Nested objects are skipped. */
-export function scanTopLevel(body: Buffer): TopLevel {
+/**
+ * Finds the own keys of the JSON object in `body`, which must be valid JSON. Nested objects are skipped. Only the keys
+ * in `watched` are looked at.
+ */
+export function scanTopLevel(body: Buffer, watched: readonly string[] = watchedOfMessages): TopLevel {
+  // The longest spelling writes each character of a key as an escape of six bytes.
+  const maxLength = Math.max(...watched.map(key => key.length)) * 6 + 2
   const seen = new Set<string>()
   let model: Span | undefined
   let doubled: string | undefined
   eachOwnString(body, span => {
-    const key = watchedKey(body, span)
-    if (key === undefined) return
+    if (span.end - span.start > maxLength) return
+    const key = keyAt(body, span)
+    if (key === undefined || !watched.includes(key)) return
     if (seen.has(key)) doubled ??= key
     seen.add(key)
     if (key === 'model') model = stringAfterColon(body, span.end)
@@ -58,19 +64,16 @@ function stringAfterColon(body: Buffer, afterKey: number): Span | undefined {
   return body[start] === quote ? { start, end: stringEnd(body, start) } : undefined
 }
 
-/** Which watched key the string at `span` is, escapes resolved; undefined for others and for values. */
-function watchedKey(body: Buffer, { start, end }: Span): string | undefined {
-  // The longest spelling writes each character of `max_tokens` as an escape of six bytes.
-  if (end - start > 62 || body[skipBlank(body, end)] !== 0x3a) return undefined
-  const name: unknown = JSON.parse(body.toString('utf8', start, end))
-  return watched.find(key => key === name)
+/** The key that the string at `span` is, escapes resolved; undefined for values. */
+function keyAt(body: Buffer, { start, end }: Span): string | undefined {
+  return body[skipBlank(body, end)] === 0x3a ? (JSON.parse(body.toString('utf8', start, end)) as string) : undefined
 }
 
 /** A native search for the next quote pays only over a stretch without one, and text full of escapes has many. */
 const byteByByte = 128
 
 /** The place after the closing quote of the string that opens at `start`. */
-function stringEnd(body: Buffer, start: number): number {
+export function stringEnd(body: Buffer, start: number): number {
   let at = start + 1
   while (at < body.length) {
     const soon = Math.min(body.length, at + byteByByte)
@@ -93,7 +96,8 @@ function isEscaped(body: Buffer, from: number, at: number): boolean {
   return (at - first) % 2 === 1
 }
 
-function skipBlank(body: Buffer, from: number): number {
+/** The place of the next byte at or after `from` that is no white space. */
+export function skipBlank(body: Buffer, from: number): number {
   let at = from
   while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++
   return at

@@ -33,6 +33,8 @@ const row = (id: string): UsageRow => ({
   cache_write_1h_tokens: 3,
   output_tokens: 4,
   estimated: true,
+  cost_usd: '12.000000000001',
+  degraded: 'top_k=dropped',
   first_content_ms: 1.5,
   total_ms: 2.25,
 })
@@ -51,4 +53,16 @@ test('a batch that is sent twice is there once, and a full batch fits in one sta
   await store.insert([])
   const ids = await db.selectFrom('usage').select('id').where('id', '!=', 'use_1').execute()
   assert.equal(ids.length, 501)
+})
+
+test('B4: a cost that is not known is stored as unknown, and one of nothing as 0', async () => {
+  await store.insert([
+    { ...row('use_unknown'), cost_usd: null },
+    { ...row('use_free'), cost_usd: '0' },
+  ])
+  const costs = db.selectFrom('usage').select(['id', 'cost_usd']).where('id', 'in', ['use_unknown', 'use_free'])
+  assert.deepEqual(await costs.orderBy('id').execute(), [
+    { id: 'use_free', cost_usd: '0' },
+    { id: 'use_unknown', cost_usd: null },
+  ])
 })

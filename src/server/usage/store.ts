@@ -30,6 +30,8 @@ const columns: readonly (keyof UsageRow)[] = [
   'cache_write_1h_tokens',
   'output_tokens',
   'estimated',
+  'cost_usd',
+  'degraded',
   'first_content_ms',
   'total_ms',
 ]

@@ -22,6 +22,7 @@ export const demoDeployment: Deployment = {
   headers: {},
   weight: 1,
   timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
+  prices: { input: 0, output: 0 },
 }
 
 /** The lane of the scripted model: it answers in this process, at once. */

@@ -1,0 +1,121 @@
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from './config.ts'
+import type { ModelParams, Say } from './file.ts'
+import type { ModelRoute } from './route-of-model.ts'
+
+interface Options {
+  readonly params: Partial<ModelParams>
+  readonly route: ModelRoute
+  readonly say: Say
+}
+
+const awsFields = ['aws_region_name', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'] as const
+const googleFields = ['vertex_project', 'vertex_location', 'vertex_credentials'] as const
+
+/** What a deployment at a cloud needs besides its address. No message holds a value of a secret. */
+export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
+  const { provider, protocol } = options.route
+  const isAws = provider === 'bedrock' || protocol === 'bedrock-converse' || protocol === 'bedrock-invoke'
+  const isGoogle = provider === 'vertex' || protocol === 'vertex-anthropic'
+  if (!isAws) refuseForeign(options, awsFields, 'bedrock')
+  if (!isGoogle) refuseForeign(options, googleFields, 'vertex')
+  const aws = isAws ? awsAccess(options) : undefined
+  const google = isGoogle ? googleAccess(options) : undefined
+  return { ...(aws && { aws }), ...(google && { google }) }
+}
+
+function refuseForeign({ params, say }: Options, fields: readonly (keyof ModelParams)[], provider: string): void {
+  for (const field of fields) if (field in params) say(`${field} is for the provider ${provider} only`, field)
+}
+
+/** Undefined where an API key goes along instead of a signature. */
+function awsAccess({ params, route, say }: Options): AwsAccess | undefined {
+  const { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey } = params
+  if ('aws_access_key_id' in params !== 'aws_secret_access_key' in params) {
+    const missing = 'aws_access_key_id' in params ? 'aws_secret_access_key' : 'aws_access_key_id'
+    say(`${missing} is missing: the two go together`, 'model')
+  }
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    const isSigned = 'aws_access_key_id' in params || 'aws_secret_access_key' in params
+    if (!isSigned && lacksCredential(params))
+      say('api_key, or aws_access_key_id and aws_secret_access_key, is required for bedrock', 'model')
+    return undefined
+  }
+  if (params.api_key !== undefined) say('api_key and aws_access_key_id exclude each other; keep one', 'api_key')
+  const region =
+    params.aws_region_name ?? /\bbedrock[\w-]*\.([a-z0-9-]+)\.(?:vpce\.)?amazonaws\./.exec(route.apiBase)?.[1]
+  if (region === undefined) {
+    if (!('aws_region_name' in params)) say('aws_region_name is required: it is a part of the signature', 'model')
+    return undefined
+  }
+  return { region, accessKeyId, secretAccessKey, sessionToken: params.aws_session_token }
+}
+
+function googleAccess({ params, say }: Options): GoogleAccess | undefined {
+  const read = params.vertex_credentials === undefined ? undefined : readServiceAccount(params.vertex_credentials)
+  if (typeof read === 'string') say(`vertex_credentials ${read}`, 'vertex_credentials')
+  const account = typeof read === 'string' ? undefined : read
+  if (!('vertex_credentials' in params) && lacksCredential(params))
+    say('vertex_credentials, or an access token as api_key, is required for vertex', 'model')
+  const project = params.vertex_project ?? account?.project
+  if (project === undefined) {
+    if (!('vertex_project' in params) && typeof read !== 'string') say('vertex_project is required for vertex', 'model')
+    return undefined
+  }
+  if (!/^[\w.:-]+$/.test(project)) say('vertex_project must be the id of a project', 'vertex_project')
+  return { project, location: params.vertex_location ?? 'global', serviceAccount: account?.access }
+}
+
+const lacksCredential = (params: Partial<ModelParams>): boolean =>
+  !('api_key' in params) && !Object.keys(params.headers ?? {}).some(name => name.toLowerCase() === 'authorization')
+
+interface ReadAccount {
+  readonly access: GoogleServiceAccount
+  readonly project: string | undefined
+}
+
+/** The service account in a text or a file; else the rest of a sentence that says what is wrong. */
+function readServiceAccount(given: string): ReadAccount | string {
+  const text = given.trimStart().startsWith('{') ? given : textOfFile(given)
+  if (text === undefined) return 'is neither JSON nor a file that can be read'
+  const fields = parsed(text)
+  if (!fields) return 'is not the JSON of a service account'
+  const { client_email: clientEmail, private_key: privateKey, project_id: project } = fields
+  const tokenUri = fields['token_uri'] ?? 'https://oauth2.googleapis.com/token'
+  if (typeof clientEmail !== 'string') return 'has no client_email: it must be the key of a service account'
+  if (typeof privateKey !== 'string' || !isPrivateKey(privateKey)) return 'has no private_key in PEM format'
+  if (typeof tokenUri !== 'string' || !/^https?:/.test(tokenUri) || !URL.canParse(tokenUri))
+    return 'has a token_uri that is no address'
+  return {
+    access: { clientEmail, privateKey, tokenUri },
+    project: typeof project === 'string' ? project : undefined,
+  }
+}
+
+function textOfFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    // The engine's message would quote the text.
+    return undefined
+  }
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    createPrivateKey(pem)
+    return true
+  } catch {
+    return false
+  }
+}

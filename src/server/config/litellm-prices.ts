@@ -1,0 +1,78 @@
+import type { RateName } from './config.ts'
+import {
+  isRecord,
+  limitIn,
+  type PriceListModel,
+  perMillion,
+  priceIn,
+  ratesOfList,
+  type StatedRate,
+} from './price-list.ts'
+
+type List = Readonly<Record<string, unknown>>
+
+/** Our names of LiteLLM's providers, by the beginning of theirs; models of others cannot be told apart by ours. */
+const providerNames: readonly (readonly [theirs: RegExp, ours: string])[] = [
+  [/^anthropic$/, 'anthropic'],
+  [/^(text-completion-)?openai$/, 'openai'],
+  [/^azure(_text|_ai)?$/, 'azure'],
+  [/^gemini$/, 'gemini'],
+  [/^vertex_ai/, 'vertex'],
+  [/^bedrock/, 'bedrock'],
+  [/^openrouter$/, 'openrouter'],
+  [/^ollama/, 'ollama'],
+]
+
+/** What is priced by tokens. */
+const modes: ReadonlySet<unknown> = new Set([undefined, 'chat', 'completion', 'responses', 'embedding'])
+
+const rateKeys: Readonly<Record<string, RateName>> = {
+  input_cost_per_token: 'input',
+  output_cost_per_token: 'output',
+  cache_read_input_token_cost: 'cacheRead',
+  cache_creation_input_token_cost: 'cacheWrite5m',
+  cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
+}
+
+/** True for an object of the shape of LiteLLM's `model_prices_and_context_window.json`. */
+export const isLiteLlmList = (list: List): boolean =>
+  Object.values(list).some(entry => isRecord(entry) && typeof entry['litellm_provider'] === 'string')
+
+/** The models of LiteLLM's list that our providers can serve. Prices there are per token. */
+export function modelsOfLiteLlm(list: List): PriceListModel[] {
+  return Object.entries(list).flatMap(([key, entry]) => {
+    // The sample explains the fields in prose.
+    if (key === 'sample_spec' || !isRecord(entry) || !modes.has(entry['mode'])) return []
+    const theirs = String(entry['litellm_provider'])
+    const provider = providerNames.find(([names]) => names.test(theirs))?.[1]
+    if (provider === undefined) return []
+    const contextWindow = limitIn(entry['max_input_tokens'])
+    const maxOutput = limitIn(entry['max_output_tokens'] ?? entry['max_tokens'])
+    return [
+      {
+        provider,
+        model: nameOf(key, theirs),
+        rates: ratesOfList(Object.keys(entry).flatMap(field => statedRate(entry, field, key))),
+        ...(contextWindow !== undefined && { contextWindow }),
+        ...(maxOutput !== undefined && { maxOutput }),
+      },
+    ]
+  })
+}
+
+/** Most names are led by the provider, but for its own main models. */
+function nameOf(key: string, provider: string): string {
+  const [first = ''] = key.split('/', 1)
+  return key.includes('/') && provider.startsWith(first) ? key.slice(first.length + 1) : key
+}
+
+/** `input_cost_per_token_above_200k_tokens` and its like. What else follows a name is another way of serving, such as batches. */
+const tier = /^(.+)_above_(\d+)k_tokens$/
+
+function statedRate(entry: List, field: string, key: string): StatedRate[] {
+  const [, stem = field, thousands] = tier.exec(field) ?? []
+  const name = Object.hasOwn(rateKeys, stem) ? rateKeys[stem] : undefined
+  const perToken = name && priceIn(entry, field, key)
+  if (!name || perToken === undefined) return []
+  return [{ name, above: thousands === undefined ? 0 : Number(thousands) * 1000, rate: perMillion(perToken) }]
+}

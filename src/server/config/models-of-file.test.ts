@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { configReader } from '../../../test/support/config-file.ts'
+
+const { folder, load, problemsOf } = configReader()
+
+/** A configuration with one model of these parameters. */
+const model = (params: Record<string, unknown>): string =>
+  JSON.stringify({ model_list: [{ model_name: 'm', params: { ...params } }] })
+const deploymentOf = (params: Record<string, unknown>) => load({ yaml: model(params) }).deployments[0]
+
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+})
+const account = {
+  type: 'service_account',
+  project_id: 'from-the-key',
+  client_email: 'robot@example.iam.gserviceaccount.com',
+  private_key: privateKey,
+}
+const signed = { aws_access_key_id: 'AKIA-CANARY', aws_secret_access_key: 'canary-secret' }
+
+test('limits, prices and time-outs go by LiteLLM’s names, seconds included', () => {
+  const deployment = deploymentOf({
+    model: 'anthropic/x',
+    rpm: 60,
+    tpm: 100_000,
+    max_parallel: 4,
+    timeout: 30,
+    stream_timeout: 2.5,
+    input_cost_per_token: 3e-6,
+    output_cost_per_token: 15e-6,
+    cache_read_input_token_cost: 3e-7,
+    cache_creation_input_token_cost: 3.75e-6,
+    deny: ['context_management', 'header:context-management-2025-06-27'],
+  })
+  assert.deepEqual([deployment?.rpm, deployment?.tpm, deployment?.maxParallel], [60, 100_000, 4])
+  assert.deepEqual([deployment?.timeouts.totalMs, deployment?.timeouts.firstByteMs], [30_000, 2_500])
+  assert.deepEqual(deployment?.prices, { input: 3e-6, output: 15e-6, cacheRead: 3e-7, cacheWrite5m: 3.75e-6 })
+  assert.deepEqual(deployment?.deny, ['context_management', 'header:context-management-2025-06-27'])
+})
+
+const routes = [
+  [
+    'Bedrock in a region, signed',
+    { model: 'bedrock/us.anthropic.claude-sonnet-5', aws_region_name: 'us-east-1', ...signed },
+    ['bedrock-converse', 'https://bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
+  ],
+  [
+    'Bedrock, Claude as raw bytes',
+    { model: 'bedrock/anthropic.claude-x', protocol: 'bedrock-invoke', aws_region_name: 'eu-central-1', ...signed },
+    ['bedrock-invoke', 'https://bedrock-runtime.eu-central-1.amazonaws.com', 'eu-central-1'],
+  ],
+  [
+    'Bedrock with an API key, unsigned',
+    { model: 'bedrock/x', aws_region_name: 'us-west-2', api_key: 'bedrock-key' },
+    ['bedrock-converse', 'https://bedrock-runtime.us-west-2.amazonaws.com', undefined],
+  ],
+  [
+    'Bedrock behind an address that names the region',
+    { model: 'bedrock/x', api_base: 'https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com', ...signed },
+    ['bedrock-converse', 'https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com', 'eu-west-1'],
+  ],
+  [
+    'Gemini on Vertex, in the whole world',
+    { model: 'vertex/gemini-3-pro', vertex_project: 'p', api_key: 'token' },
+    ['gemini', 'https://aiplatform.googleapis.com', 'global'],
+  ],
+  [
+    'Gemini on Vertex, in one region',
+    { model: 'vertex/gemini-3-pro', vertex_project: 'p', vertex_location: 'europe-west4', api_key: 'token' },
+    ['gemini', 'https://europe-west4-aiplatform.googleapis.com', 'europe-west4'],
+  ],
+  [
+    'Claude on Vertex, on one continent',
+    { model: 'vertex/claude-opus-5-5', vertex_project: 'p', vertex_location: 'eu', api_key: 'token' },
+    ['vertex-anthropic', 'https://aiplatform.eu.rep.googleapis.com', 'eu'],
+  ],
+  [
+    'Azure at its own address',
+    { model: 'azure/gpt', api_base: 'https://r.openai.azure.com/openai/v1/', api_key: 'k' },
+    ['openai-responses', 'https://r.openai.azure.com/openai/v1', undefined],
+  ],
+] as const
+
+for (const [name, params, expected] of routes) {
+  test(`a model is reached: ${name}`, () => {
+    const { protocol, apiBase, aws, google } = deploymentOf(params) ?? {}
+    assert.deepEqual([protocol, apiBase, aws?.region ?? google?.location], expected)
+  })
+}
+
+test('a service account is read from a file or from its text, and may name the project', () => {
+  const path = join(folder, 'account.json')
+  writeFileSync(path, JSON.stringify(account))
+  for (const vertex_credentials of [path, JSON.stringify(account)]) {
+    const { google } = deploymentOf({ model: 'vertex/gemini-3-pro', vertex_credentials }) ?? {}
+    assert.equal(google?.project, 'from-the-key')
+    assert.deepEqual(google?.serviceAccount, {
+      clientEmail: account.client_email,
+      privateKey,
+      tokenUri: 'https://oauth2.googleapis.com/token',
+    })
+  }
+})
+
+const vertex = { model: 'vertex/gemini-3-pro', vertex_project: 'p' }
+const faults = [
+  [
+    'two total time-outs',
+    { model: 'anthropic/x', timeout: 3, timeouts: { total_ms: 3 } },
+    'timeout and timeouts.total_ms are the same; keep one',
+  ],
+  [
+    'a path that is none',
+    { model: 'anthropic/x', deny: ['a b'] },
+    'deny[0] must be a path such as output_config.effort, or header:<name of a beta>',
+  ],
+  ['no region', { model: 'bedrock/x', ...signed }, 'aws_region_name or api_base is required for bedrock'],
+  [
+    'a region that is a host',
+    { model: 'bedrock/x', aws_region_name: 'evil.example/', ...signed },
+    'aws_region_name must be the name of a region, such as eu-central-1',
+  ],
+  [
+    'half a signature',
+    { model: 'bedrock/x', aws_region_name: 'us-east-1', aws_access_key_id: 'AKIA-CANARY' },
+    'aws_secret_access_key is missing: the two go together',
+  ],
+  [
+    'no credential',
+    { model: 'bedrock/x', aws_region_name: 'us-east-1' },
+    'api_key, or aws_access_key_id and aws_secret_access_key, is required for bedrock',
+  ],
+  [
+    'two credentials',
+    { model: 'bedrock/x', aws_region_name: 'us-east-1', api_key: 'canary-secret', ...signed },
+    'api_key and aws_access_key_id exclude each other; keep one',
+  ],
+  [
+    'a region to sign for that nobody names',
+    { model: 'bedrock/x', api_base: 'https://proxy.example', ...signed },
+    'aws_region_name is required: it is a part of the signature',
+  ],
+  [
+    'Amazon’s parameter elsewhere',
+    { model: 'anthropic/x', aws_region_name: 'us-east-1' },
+    'aws_region_name is for the provider bedrock only',
+  ],
+  [
+    'Google’s parameter elsewhere',
+    { model: 'gemini/x', vertex_project: 'p' },
+    'vertex_project is for the provider vertex only',
+  ],
+  ['no project', { model: 'vertex/gemini-3-pro', api_key: 'token' }, 'vertex_project is required for vertex'],
+  ['no way in', vertex, 'vertex_credentials, or an access token as api_key, is required for vertex'],
+  [
+    'a file that is not there',
+    { ...vertex, vertex_credentials: '/nope/canary-secret.json' },
+    'vertex_credentials is neither JSON nor a file that can be read',
+  ],
+  [
+    'text that is no JSON',
+    { ...vertex, vertex_credentials: '{"canary-secret' },
+    'vertex_credentials is not the JSON of a service account',
+  ],
+  [
+    'the key of a user',
+    { ...vertex, vertex_credentials: '{"refresh_token":"canary-secret"}' },
+    'vertex_credentials has no client_email: it must be the key of a service account',
+  ],
+  [
+    'a key that is none',
+    { ...vertex, vertex_credentials: JSON.stringify({ ...account, private_key: 'canary-secret' }) },
+    'vertex_credentials has no private_key in PEM format',
+  ],
+] as const
+
+for (const [name, params, expected] of faults) {
+  test(`the start is stopped by ${name}; no secret is in the message`, () => {
+    const problems = problemsOf({ yaml: model(params) })
+    assert.deepEqual(problems, [`1: model_list[0].params.${expected}`])
+    assert.doesNotMatch(problems.join(), /canary/i)
+  })
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { configReader } from '../../../test/support/config-file.ts'
+
+const { load, problemsOf } = configReader()
+
+const models = `
+model_list:
+  - {model_name: opus, params: {model: anthropic/claude-opus-5-5}}
+  - {model_name: sonnet, params: {model: anthropic/claude-sonnet-5}}
+  - {model_name: "openai/*", params: {model: "openai/*"}}
+`
+
+test('without a router block its defaults hold', () => {
+  assert.deepEqual(load({ yaml: models }).router, {
+    retries: 2,
+    cooldown: { failures: 3, windowMs: 60_000, outMs: 30_000 },
+    fallbacks: {},
+    contextWindowFallbacks: {},
+    policyFallbacks: {},
+    sticky: true,
+  })
+})
+
+test('a router block sets all of it; targets may be covered by a wildcard', () => {
+  const { router } = load({
+    yaml: `${models}
+router:
+  retries: 0
+  cooldown: {failures: 5, window_s: 30, seconds: 0.5}
+  fallbacks: {opus: [sonnet, openai/gpt-5.5, demo], "openai/*": [opus], openai/gpt-5.5: [sonnet]}
+  context_window_fallbacks: {sonnet: [opus]}
+  policy_fallbacks: {opus: [sonnet]}
+  sticky: false
+`,
+  })
+  assert.deepEqual(router, {
+    retries: 0,
+    cooldown: { failures: 5, windowMs: 30_000, outMs: 500 },
+    fallbacks: {
+      opus: ['sonnet', 'openai/gpt-5.5', 'demo'],
+      'openai/*': ['opus'],
+      'openai/gpt-5.5': ['sonnet'],
+    },
+    contextWindowFallbacks: { sonnet: ['opus'] },
+    policyFallbacks: { opus: ['sonnet'] },
+    sticky: false,
+  })
+})
+
+const faults = [
+  [
+    'an unknown target',
+    'fallbacks: {opus: [sonet]}',
+    'router.fallbacks.opus[0] sonet names no model; did you mean sonnet?',
+  ],
+  [
+    'an unknown source',
+    'policy_fallbacks: {gemini: [opus]}',
+    'router.policy_fallbacks.gemini names no model of the model list',
+  ],
+  [
+    'a wildcard as a target',
+    'fallbacks: {opus: ["openai/*"]}',
+    'router.fallbacks.opus[0] openai/* is a wildcard; name one model',
+  ],
+  ['a list that is none', 'fallbacks: {opus: sonnet}', 'router.fallbacks.opus must be a list'],
+  ['an unknown key', 'retrys: 3', 'unknown key router.retrys; did you mean retries?'],
+  ['a negative number', 'retries: -1', 'router.retries must be a whole number of 0 or more'],
+] as const
+
+for (const [name, block, expected] of faults) {
+  test(`the start is stopped by ${name}, with its line`, () => {
+    assert.deepEqual(problemsOf({ yaml: `${models}router:\n  ${block}\n` }), [`7: ${expected}`])
+  })
+}
+
+test('a fallback to an entry that has a fault of its own is not told as a second one', () => {
+  const yaml = `model_list:
+  - {model_name: a, params: {model: anthropic/x}}
+  - {model_name: b, params: {model: anthropic/x, weight: -1}}
+router: {fallbacks: {a: [b]}}
+`
+  assert.deepEqual(problemsOf({ yaml }), ['3: model_list[1].params.weight must be a number of 0 or more'])
+})

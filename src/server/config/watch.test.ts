@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { configReader } from '../../../test/support/config-file.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import type { Config } from './config.ts'
+import { loadConfig } from './load.ts'
+import { watchConfig } from './watch.ts'
+
+const { folder } = configReader()
+let files = 0
+
+const models = (...names: readonly string[]): string =>
+  JSON.stringify({ model_list: names.map(name => ({ model_name: name, params: { model: 'anthropic/x' } })) })
+
+/** A watched file, what was applied of it, and what the log said. */
+function watched(t: TestContext, { path = join(folder, `${++files}.yaml`), pollMs = 50 } = {}) {
+  const env = { GATEWAY_MASTER_KEY: 'sk-a-key-of-good-length' }
+  const read = () => loadConfig({ env, overrides: { configFile: path } })
+  writeFileSync(path, models('a'))
+  const applied: Config[] = []
+  const lines: { readonly level: string; readonly fields: unknown; readonly text: unknown }[] = []
+  const say = (level: string) => (fields: unknown, text?: unknown) => void lines.push({ level, fields, text })
+  const log = { info: say('info'), warn: say('warn'), error: say('error') }
+  const apply = (config: Config) => void applied.push(config)
+  const watching = watchConfig({ path, config: read(), read, apply, log, settleMs: 20, pollMs })
+  t.after(() => watching.stop())
+  const names = () => applied.at(-1)?.deployments.map(({ alias }) => alias)
+  return { path, applied, lines, names, watching }
+}
+
+test('a changed file is applied, once however many steps wrote it', async t => {
+  const { path, applied, names } = watched(t)
+  for (const text of ['', 'model_', models('a'), models('a', 'b')]) writeFileSync(path, text)
+  await eventually(() => names()?.includes('b'))
+  assert.equal(applied.length, 1)
+})
+
+test('a file that is put in place of the old one is followed, and so is the next', async t => {
+  const { path, names } = watched(t)
+  for (const name of ['b', 'c']) {
+    writeFileSync(`${path}.new`, models(name))
+    renameSync(`${path}.new`, path)
+    await eventually(() => names()?.includes(name))
+  }
+})
+
+test('a link that is turned to another file is followed, as mounted volumes do it', async t => {
+  const real = join(folder, 'real-1')
+  const path = join(folder, 'linked.yaml')
+  writeFileSync(real, models('a'))
+  symlinkSync(real, path)
+  const { names } = watched(t, { path })
+  writeFileSync(join(folder, 'real-2'), models('b'))
+  unlinkSync(path)
+  symlinkSync(join(folder, 'real-2'), path)
+  await eventually(() => names()?.includes('b'))
+})
+
+test('a file with faults is refused as a whole, in one line that names them all; a good one is taken again', async t => {
+  const { path, applied, lines, names } = watched(t)
+  writeFileSync(path, 'demoo: true\nlimits: {max_streams: 0}\n')
+  await eventually(() => lines.length > 0)
+  assert.equal(applied.length, 0)
+  const [line] = lines
+  assert.match(String(line?.text), /refused; the one before it stays in force/)
+  assert.deepEqual(line?.fields, {
+    problems: [
+      `${path}:1: unknown key demoo; did you mean demo?`,
+      `${path}:2: limits.max_streams must be a whole number of 1 or more`,
+    ],
+  })
+  writeFileSync(path, models('b'))
+  await eventually(() => names()?.includes('b'))
+  assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
+})
+
+test('what needs a restart is named, without its value; the rest is applied', async t => {
+  const { path, lines, names } = watched(t)
+  const secret = 'sk-a-new-key-of-good-length'
+  writeFileSync(
+    path,
+    `general_settings: {master_key: ${secret}}\nlimits: {max_sessions: 7}\nmodel_list: [{model_name: b, params: {model: anthropic/x}}]\n`,
+  )
+  await eventually(() => names()?.includes('b'))
+  const warning = lines.find(({ level }) => level === 'warn')
+  assert.deepEqual(warning?.fields, { settings: ['general_settings.master_key', 'limits.max_sessions'] })
+  assert.ok(!JSON.stringify(lines).includes(secret))
+})
+
+test('asked to, it reads the file also when that has not changed', t => {
+  const { applied, watching } = watched(t)
+  watching.reload()
+  assert.equal(applied.length, 1)
+})
+
+test('after the end nothing is applied any more', async t => {
+  const { path, applied, watching } = watched(t)
+  watching.stop()
+  const other = watched(t)
+  writeFileSync(path, models('b'))
+  writeFileSync(other.path, models('c'))
+  await eventually(() => other.names()?.includes('c'))
+  assert.equal(applied.length, 0)
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { knownModels } from './known-models.ts'
+
+test('Anthropic’s models are shown newest first, without the retired and without second names', () => {
+  const models = knownModels({ provider: 'anthropic', protocol: 'anthropic-messages' })
+  assert.equal(models[0], 'claude-opus-5-5')
+  assert.ok(models.indexOf('claude-sonnet-5') < models.indexOf('claude-opus-4-8'))
+  assert.ok(models.includes('claude-haiku-4-5'))
+  assert.deepEqual(
+    models.filter(model => /claude-(2|3|v1)|\d{8}/.test(model)),
+    [],
+  )
+})
+
+const firsts = [
+  ['openai', 'openai-responses', /^gpt-6-/],
+  ['gemini', 'gemini', /^gemini-3\.8/],
+  ['vertex', 'gemini', /^gemini-/],
+  ['vertex', 'vertex-anthropic', /^claude-/],
+  ['bedrock', 'bedrock-converse', /^global\.anthropic\.claude-opus-5-5$/],
+  ['bedrock', 'bedrock-invoke', /anthropic\.claude-/],
+  ['openrouter', 'anthropic-messages', /^anthropic\/claude-opus-5\.5$/],
+] as const
+for (const [provider, protocol, first] of firsts) {
+  test(`${provider}/* over ${protocol} begins with the newest: ${first.source}`, () => {
+    const models = knownModels({ provider, protocol })
+    assert.match(models[0] ?? '', first)
+    assert.deepEqual(
+      models.filter(model => /embed|image|tts|realtime|audio|:free|:batch/.test(model)),
+      [],
+    )
+  })
+}
+
+test('Claude’s models come before all others, as Claude Code shows no other', () => {
+  const isClaude = knownModels({ provider: 'openrouter', protocol: 'anthropic-messages' }).map(id =>
+    id.includes('claude'),
+  )
+  assert.ok(isClaude.includes(false))
+  assert.ok(isClaude.lastIndexOf(true) < isClaude.indexOf(false))
+})
+
+test('a protocol is shown only models that it can speak to', () => {
+  const over = (provider: string, protocol: 'vertex-anthropic' | 'gemini' | 'bedrock-invoke') =>
+    knownModels({ provider, protocol }).map(id =>
+      id.includes('claude') ? 'claude' : id.includes('gemini') ? 'gemini' : id,
+    )
+  assert.deepEqual([...new Set(over('vertex', 'vertex-anthropic'))], ['claude'])
+  assert.deepEqual([...new Set(over('vertex', 'gemini'))], ['gemini'])
+  assert.deepEqual([...new Set(over('bedrock', 'bedrock-invoke'))], ['claude'])
+})
+
+test('where the operator chooses the names, none are made up', () => {
+  for (const provider of ['azure', 'ollama', 'openai-compatible', 'switchyard'])
+    assert.deepEqual(knownModels({ provider, protocol: 'openai-chat' }), [])
+})

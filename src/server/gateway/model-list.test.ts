@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deploymentAt } from '../../../test/support/gateway-app.ts'
+import type { Deployment } from '../config/config.ts'
+import { createCatalogue } from './catalogue.ts'
+import { demoDeployment } from './demo/demo-lane.ts'
+import { createModelList } from './model-list.ts'
+import { createPriceBook } from './prices/price-book.ts'
+
+const at = (changes: Partial<Deployment>) => deploymentAt('http://x', changes)
+const prices = createPriceBook({ imported: {}, now: () => new Date('2026-11-21T12:00:00Z') })
+
+const listOf = (deployments: readonly Deployment[]) =>
+  createModelList({
+    catalogue: createCatalogue(deployments),
+    prices,
+    isServed: ({ protocol }) => protocol !== 'gemini',
+  })
+
+test('an alias is described by the model behind it', () => {
+  const list = listOf([at({ alias: 'best', upstreamModel: 'claude-opus-5-5' })])
+  assert.deepEqual(list.find('best'), {
+    id: 'best',
+    object: 'model',
+    type: 'model',
+    display_name: 'Claude Opus 5.5',
+    created: 0,
+    created_at: '1970-01-01T00:00:00Z',
+    owned_by: 'anthropic',
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: { input: 4, output: 20, cache_read: 0.2, cache_write_5m: 5, cache_write_1h: 8, source: 'catalogue' },
+  })
+})
+
+test('B4: a model without a known price is shown as unknown, never as 0', () => {
+  const list = listOf([
+    at({ alias: 'local', provider: 'ollama', upstreamModel: 'qwen3' }),
+    at({ alias: 'ollama/*', provider: 'ollama', upstreamModel: '*' }),
+    at({ alias: 'anthropic/*', upstreamModel: '*' }),
+  ])
+  for (const id of ['local', 'ollama/llama4', 'anthropic/claude-unheard-of']) assert.equal(list.find(id)?.pricing, null)
+  assert.deepEqual(
+    list.all.filter(({ pricing }) => pricing?.input === 0 || pricing?.output === 0),
+    [],
+  )
+})
+
+test('the demo model costs nothing, and says who says so', () => {
+  const { pricing } = listOf([demoDeployment]).find('demo') ?? {}
+  assert.deepEqual([pricing?.input, pricing?.output, pricing?.source], [0, 0, 'config'])
+})
+
+test('a wildcard is shown as the provider’s models, under names that lead back to them', () => {
+  const catalogue = createCatalogue([
+    at({ alias: 'anthropic/*', upstreamModel: '*' }),
+    at({ alias: 'or/*', provider: 'openrouter', upstreamModel: 'anthropic/*' }),
+  ])
+  const { all } = createModelList({ catalogue, prices, isServed: () => true })
+  assert.equal(all[0]?.id, 'anthropic/claude-opus-5-5')
+  assert.equal(all.find(({ owned_by }) => owned_by === 'openrouter')?.id, 'or/claude-opus-5.5')
+  assert.equal(catalogue.resolve('or/claude-opus-5.5')[0]?.upstreamModel, 'anthropic/claude-opus-5.5')
+  assert.deepEqual(
+    all.filter(({ pricing, context_window }) => pricing === null || context_window === undefined),
+    [],
+  )
+})
+
+test('of several deployments the first describes the model; those that nothing serves describe none', () => {
+  const list = listOf([
+    at({ alias: 'm', provider: 'gemini', protocol: 'gemini', upstreamModel: 'gemini-3-pro-preview' }),
+    at({ alias: 'm', upstreamModel: 'claude-haiku-4-5' }),
+    at({ alias: 'm', upstreamModel: 'claude-opus-5-5' }),
+    at({ alias: 'n', provider: 'gemini', protocol: 'gemini', upstreamModel: 'gemini-3-pro-preview' }),
+  ])
+  assert.equal(list.find('m')?.pricing?.input, 1)
+  assert.deepEqual([list.all.length, list.find('n'), list.find('unknown')], [1, undefined, undefined])
+})

@@ -1,0 +1,102 @@
+import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../config/config.ts'
+import type { Target } from '../call.ts'
+import { limitsOf, type ModelLimits } from './model-limits.ts'
+import { findInTable, periodAt } from './price-table.ts'
+import { completed, type KnownRates, ratesOfParams, ratesOfPeriod } from './rates.ts'
+
+/** What a model costs, from the lists that know it. */
+export interface ModelPrice {
+  readonly rates: KnownRates
+  /** The first of the lists that gave a rate: the deployment's parameters, an imported file, the service's own table. */
+  readonly source: 'config' | 'import' | 'catalogue'
+}
+
+/** What is known of a model at a deployment. */
+export interface ModelFacts extends ModelLimits {
+  /** For people. */
+  readonly name?: string
+  /** Undefined: nobody has said what it costs. It is never taken for free. */
+  readonly price?: ModelPrice
+}
+
+/** Prices and limits of every model that the deployments can reach. */
+export interface PriceBook {
+  factsOf(target: Target): ModelFacts
+}
+
+interface Options {
+  readonly imported: PriceSettings['imported']
+  /** Some prices change on a day that is known before. */
+  readonly now?: () => Date
+}
+
+/** Callers choose the names behind a wildcard, so what is remembered is bounded. */
+const mostRemembered = 1_000
+const longestName = 300
+const dayMs = 86_400_000
+
+/**
+ * Joins the lists of prices rate by rate: a deployment's own parameters, then imported files, then the table. A server of
+ * one's own, such as Ollama, has no price unless its deployment or a file states one.
+ */
+export function createPriceBook({ imported, now = () => new Date() }: Options): PriceBook {
+  // By the deployment itself, not its id: after a reload another one may have that.
+  let remembered = new WeakMap<Deployment, Map<string, ModelFacts>>()
+  let count = 0
+  let day = 0
+
+  const memoryOf = (deployment: Deployment, today: number): Map<string, ModelFacts> => {
+    if (today !== day || count >= mostRemembered) {
+      remembered = new WeakMap()
+      count = 0
+    }
+    day = today
+    const known = remembered.get(deployment) ?? new Map<string, ModelFacts>()
+    remembered.set(deployment, known)
+    return known
+  }
+
+  return {
+    factsOf({ deployment, upstreamModel }) {
+      if (upstreamModel.length > longestName) return {}
+      const time = now()
+      const memory = memoryOf(deployment, Math.floor(time.getTime() / dayMs))
+      const known = memory.get(upstreamModel)
+      if (known) return known
+      const stated = imported[`${deployment.provider}/${upstreamModel}`]
+      const facts = join({ deployment, upstreamModel, imported: stated, time })
+      memory.set(upstreamModel, facts)
+      count++
+      return facts
+    },
+  }
+}
+
+interface Lists {
+  readonly deployment: Pick<Deployment, 'provider' | 'prices'>
+  readonly upstreamModel: string
+  readonly imported: ImportedModel | undefined
+  readonly time: Date
+}
+
+function join({ deployment, upstreamModel, imported, time }: Lists): ModelFacts {
+  const entry = findInTable(deployment.provider, upstreamModel)
+  const period = entry && periodAt(entry, time)
+  const table = period ? ratesOfPeriod(period) : {}
+  const own = deployment.prices ? ratesOfParams(deployment.prices) : {}
+  const rates = completed({ ...table, ...imported?.rates, ...own }, upstreamModel)
+  const limits = limitsOf(upstreamModel)
+  const contextWindow = imported?.contextWindow ?? entry?.context_window ?? limits.contextWindow
+  const maxOutput = imported?.maxOutput ?? limits.maxOutput
+  return {
+    ...(entry?.name !== undefined && { name: entry.name }),
+    ...(contextWindow !== undefined && { contextWindow }),
+    ...(maxOutput !== undefined && { maxOutput }),
+    ...(rates && { price: { rates, source: sourceOf(own, imported?.rates ?? {}) } }),
+  }
+}
+
+function sourceOf(own: Rates, imported: Rates): ModelPrice['source'] {
+  if (Object.keys(own).length > 0) return 'config'
+  return Object.keys(imported).length > 0 ? 'import' : 'catalogue'
+}

@@ -1,0 +1,69 @@
+import type { RateName, Rates, TieredRate, TokenPrices } from '../../config/config.ts'
+import type { TablePeriod, TableRate } from './price-table.ts'
+
+/** One rate for calls of any length. */
+export const flatRate = (base: number): TieredRate => ({ base: plain(base), tiers: [] })
+
+/** The rate for a call with so many tokens of input, cached ones included. */
+export function rateAt({ base, tiers }: TieredRate, inputTokens: number): number {
+  return tiers.findLast(({ above }) => inputTokens > above)?.rate ?? base
+}
+
+/** The rates of a deployment's own parameters, which are US dollars per token. */
+export function ratesOfParams(prices: TokenPrices): Rates {
+  const entries = Object.entries(prices) as [RateName, number | undefined][]
+  return Object.fromEntries(
+    entries.flatMap(([name, perToken]) => (perToken === undefined ? [] : [[name, flatRate(perToken * 1e6)]])),
+  )
+}
+
+const tableNames: Readonly<Record<RateName, keyof TablePeriod>> = {
+  input: 'input_mtok',
+  output: 'output_mtok',
+  cacheRead: 'cache_read_mtok',
+  cacheWrite5m: 'cache_write_mtok',
+  cacheWrite1h: 'cache_write_1h_mtok',
+}
+
+/** The rates of a period of the table. */
+export function ratesOfPeriod(period: TablePeriod): Rates {
+  const entries = Object.entries(tableNames).flatMap(([name, key]) => {
+    const rate = period[key] as TableRate | undefined
+    return rate === undefined ? [] : [[name, ofTable(rate)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+const ofTable = (rate: TableRate): TieredRate =>
+  typeof rate === 'number'
+    ? flatRate(rate)
+    : { base: plain(rate.base), tiers: rate.tiers.map(({ start, price }) => ({ above: start, rate: plain(price) })) }
+
+/** Rates that are enough for the price of any input. */
+export type KnownRates = Required<Omit<Rates, 'output'>> & Pick<Rates, 'output'>
+
+/**
+ * The rates with those filled in that no list states; undefined without one for input. Anthropic's cache writes cost 1.25
+ * and 2 times the input wherever Claude runs; for all others what is cached costs what input costs.
+ */
+export function completed(rates: Rates, model: string): KnownRates | undefined {
+  const { input } = rates
+  if (!input) return undefined
+  const isClaude = /claude/i.test(model)
+  const cacheWrite5m = rates.cacheWrite5m ?? (isClaude ? times(input, 1.25) : input)
+  return {
+    ...rates,
+    input,
+    cacheRead: rates.cacheRead ?? input,
+    cacheWrite5m,
+    cacheWrite1h: rates.cacheWrite1h ?? (isClaude ? times(input, 2) : cacheWrite5m),
+  }
+}
+
+const times = ({ base, tiers }: TieredRate, factor: number): TieredRate => ({
+  base: plain(base * factor),
+  tiers: tiers.map(({ above, rate }) => ({ above, rate: plain(rate * factor) })),
+})
+
+/** Without the noise of binary fractions: to the millionth of a dollar per million tokens. */
+const plain = (rate: number): number => Math.round(rate * 1e6) / 1e6

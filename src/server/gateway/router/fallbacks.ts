@@ -1,0 +1,65 @@
+import type { Fallbacks, RouterSettings } from '../../config/config.ts'
+
+/** Why a group did not serve a call: retries used up, or what only another model can do. */
+export type FallbackReason = 'exhausted' | 'context_window' | 'policy'
+
+/** One call's way through further models. */
+export interface FallbackPlan {
+  /** The next name to try after `failed`; undefined when there is none left. Each name comes once in the life of a plan. */
+  next(failed: FailedGroup, reason: FallbackReason): string | undefined
+}
+
+interface FailedGroup {
+  readonly name: string
+  /** The alias that covers the name: itself, or a wildcard. */
+  readonly alias: string
+}
+
+interface Options {
+  readonly settings: Pick<RouterSettings, 'fallbacks' | 'contextWindowFallbacks' | 'policyFallbacks'>
+  readonly asked: FailedGroup
+  /** The value of `x-switchyard-fallbacks`. */
+  readonly header: string | undefined
+  /** True for a name that some deployment serves. */
+  readonly isServed: (name: string) => boolean
+}
+
+const maxFallbacks = 5
+
+/**
+ * The caller's own list comes first, whatever the reason; then that of the model that failed, then that of the model
+ * that was asked for. Names that nobody serves are skipped. Source: Gateway, section 3.
+ */
+export function createFallbackPlan({ settings, asked, header, isServed }: Options): FallbackPlan {
+  const used = new Set([asked.name])
+  return {
+    next(failed, reason) {
+      if (used.size > maxFallbacks) return undefined
+      const table = tableOf(settings, reason)
+      const names = [...namesOf(header), ...listOf(table, failed), ...listOf(table, asked)]
+      const name = names.find(candidate => !used.has(candidate) && isServed(candidate))
+      if (name !== undefined) used.add(name)
+      return name
+    },
+  }
+}
+
+function tableOf(settings: Options['settings'], reason: FallbackReason): Fallbacks {
+  switch (reason) {
+    case 'exhausted':
+      return settings.fallbacks
+    case 'context_window':
+      return settings.contextWindowFallbacks
+    case 'policy':
+      return settings.policyFallbacks
+  }
+}
+
+const listOf = (table: Fallbacks, { name, alias }: FailedGroup): readonly string[] =>
+  (Object.hasOwn(table, name) ? table[name] : Object.hasOwn(table, alias) ? table[alias] : undefined) ?? []
+
+const namesOf = (header: string | undefined): string[] =>
+  (header ?? '')
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHints } from './hints.ts'
+
+/** Processes that hear each other, and themselves, as on one database. */
+function bus() {
+  const listeners: [string, (payload: string) => void][] = []
+  const sent: string[] = []
+  return {
+    sent,
+    on: (channel: string, listener: (payload: string) => void) => void listeners.push([channel, listener]),
+    send(channel: string, payload: string) {
+      sent.push(payload)
+      for (const [name, listener] of listeners) if (name === channel) listener(payload)
+    },
+  }
+}
+
+function listener(channel: ReturnType<typeof bus>) {
+  const heard: unknown[] = []
+  const hints = createHints(channel, {
+    onCooldown: (...args) => heard.push(args),
+    onLoad: (...args) => heard.push(args),
+  })
+  return { heard, hints }
+}
+
+test('what one process tells is heard by the others and not by itself', () => {
+  const channel = bus()
+  const one = listener(channel)
+  const other = listener(channel)
+  one.hints.cooled('m.1', 30_000.4, 'http_429')
+  one.hints.loaded([
+    ['m.1', 2, 30],
+    ['m.2', 1, 0],
+  ])
+  assert.deepEqual(other.heard, [
+    ['m.1', 30_000, 'http_429'],
+    ['m.1', 2, 30],
+    ['m.2', 1, 0],
+  ])
+  assert.deepEqual(one.heard, [])
+})
+
+test('much news goes in pieces that a notification can hold', () => {
+  const channel = bus()
+  const { hints } = listener(channel)
+  hints.loaded(Array.from({ length: 100 }, (_, at) => [`${'x'.repeat(200)}.${at}`, 1_000_000, 1_000_000_000] as const))
+  assert.equal(channel.sent.length, 4)
+  for (const payload of channel.sent) assert.ok(payload.length < 8_000, `${payload.length} bytes`)
+})
+
+test('nonsense on the channel changes nothing', () => {
+  const channel = bus()
+  const { heard } = listener(channel)
+  for (const payload of [
+    '',
+    '{',
+    'null',
+    '{"a":1}',
+    '[]',
+    '["x","m.1",-5,"e"]',
+    '["x","m.1","1e9","e"]',
+    '["x",5,["m",1]]',
+  ])
+    for (const name of ['switchyard_cooldown', 'switchyard_load']) channel.send(name, payload)
+  assert.deepEqual(heard, [])
+})

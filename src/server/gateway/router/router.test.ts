@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
+import type { Answer } from '../../../../test/support/scripted-answer.ts'
+import { type Script, startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import type { Deployment } from '../../config/config.ts'
+
+const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
+const error = (status: number, headers: Record<string, string> = {}, message = 'no'): Answer => ({
+  status,
+  headers,
+  body: JSON.stringify({ type: 'error', error: { type: 'api_error', message } }),
+})
+
+type Place = Partial<Deployment> & { readonly script: Script }
+type AppOptions = NonNullable<Parameters<typeof startGatewayApp>[0]>
+
+/** A gateway in front of one upstream a place; waits take no time but are noted. Everything ends with the file. */
+async function network(places: readonly Place[], options: AppOptions = {}) {
+  const waits: number[] = []
+  const upstreams = await Promise.all(places.map(({ script }) => startScriptedUpstream({ script })))
+  const counts = new Map<string, number>()
+  const deployments = places.map(({ script, alias = 'm', ...changes }, at) => {
+    const number = (counts.get(alias) ?? 0) + 1
+    counts.set(alias, number)
+    return deploymentAt(upstreams[at]?.url ?? '', { id: `${alias}.${number}`, alias, upstreamModel: alias, ...changes })
+  })
+  const app = await startGatewayApp({
+    deployments,
+    random: () => 0,
+    wait: async ms => void waits.push(ms),
+    ...options,
+  })
+  after(async () => {
+    await app.stop()
+    await Promise.all(upstreams.map(upstream => upstream.stop()))
+  })
+  const seen = () => upstreams.map(({ requests }) => requests.length)
+  return { ...app, upstreams, waits, seen }
+}
+
+const told = (answer: Response) => [
+  answer.status,
+  answer.headers.get('x-switchyard-deployment'),
+  answer.headers.get('x-switchyard-attempts'),
+]
+
+for (const status of [400, 402, 404, 413, 422]) {
+  test(`F14: a ${status} reaches the client as it came, after one call`, async () => {
+    const { post, seen } = await network([{ script: [error(status)] }, { script: [{}] }])
+    const answer = await post(ask)
+    assert.deepEqual(
+      [told(answer), seen()],
+      [
+        [status, 'm.1', '1'],
+        [1, 0],
+      ],
+    )
+    assert.equal(answer.headers.get('x-switchyard-error-source'), 'upstream')
+    assert.equal(await answer.text(), error(status).body)
+  })
+}
+
+for (const status of [408, 409, 429, 500, 502, 503, 504, 529]) {
+  test(`F14: a ${status} is tried twice more at the only deployment, with waits between`, async () => {
+    const { post, seen, waits, booked, bookedCalls } = await network([{ script: [error(status)] }], {
+      random: () => 0.5,
+    })
+    const answer = await post(ask)
+    assert.deepEqual([told(answer), seen()], [[status, 'm.1', '3'], [3]])
+    assert.deepEqual(waits, [250, 500])
+    assert.equal(await answer.text(), error(status).body)
+    await bookedCalls(1)
+    assert.deepEqual([booked.length, booked[0]?.attempts, booked[0]?.status], [1, 3, status])
+  })
+}
+
+test('another deployment of the group is tried at once', async () => {
+  const { post, waits, seen } = await network([{ script: [error(500)] }, { script: [{ text: 'second' }] }])
+  const answer = await post(ask)
+  assert.deepEqual([told(answer), waits, seen()], [[200, 'm.2', '2'], [], [1, 1]])
+})
+
+test('a broken connection is tried elsewhere, unseen by a streaming client', async () => {
+  const { post } = await network([{ script: [{ resetAfterBytes: 0 }] }, { script: [{ text: 'second' }] }])
+  const answer = await post({ ...ask, stream: true })
+  assert.deepEqual(told(answer), [200, 'm.2', '2'])
+  assert.match(await answer.text(), /second/)
+})
+
+for (const status of [401, 403]) {
+  test(`F14: a ${status} takes the deployment out and the call to the next; the last one’s is returned`, async () => {
+    const { post, seen, waits } = await network([
+      { script: [error(status)] },
+      { script: [error(status)] },
+      { script: [error(status)] },
+      { script: [error(status), {}] },
+    ])
+    const answer = await post(ask)
+    assert.deepEqual([told(answer), seen(), waits], [[status, 'm.4', '4'], [1, 1, 1, 1], []])
+    const next = await post(ask)
+    assert.deepEqual([next.status, seen()], [529, [1, 1, 1, 1]])
+  })
+}
+
+test('Retry-After is honoured when the same deployment is tried again, with jitter on top', async () => {
+  const script = [error(503, { 'retry-after': '2' }), error(503, { 'retry-after-ms': '1500' }), {}]
+  const { post, waits } = await network([{ script }], { random: () => 0.5 })
+  assert.equal((await post(ask)).status, 200)
+  assert.deepEqual(
+    waits.map(ms => Math.round(ms / 10) * 10),
+    [2_250, 2_000],
+  )
+})
+
+test('E3: a longer wait than 10 s is not made: the upstream’s answer goes out with its retry-after', async () => {
+  const { post, waits, seen } = await network([{ script: [error(429, { 'retry-after': '30' })] }])
+  const answer = await post(ask)
+  assert.deepEqual([told(answer), waits, seen()], [[429, 'm.1', '1'], [], [1]])
+  assert.equal(answer.headers.get('retry-after'), '30')
+})
+
+test('all deployments cooling is 529 with retry-after, from the gateway, and calls nobody', async () => {
+  const limited = { script: [error(429, { 'retry-after': '20' })] }
+  const { post, seen } = await network([limited, limited])
+  await post(ask)
+  const answer = await post(ask)
+  const body = (await answer.json()) as { error: { type: string; message: string } }
+  assert.deepEqual([answer.status, body.error.type], [529, 'overloaded_error'])
+  assert.match(body.error.message, /all deployments of model m rest/)
+  assert.equal(answer.headers.get('retry-after'), '20')
+  assert.equal(answer.headers.get('x-switchyard-error-source'), 'gateway')
+  assert.deepEqual(seen(), [1, 1])
+})
+
+test('a group’s only deployment never rests', async () => {
+  const { post, seen, url } = await network([{ script: [error(500)] }])
+  for (let n = 0; n < 3; n++) await post(ask)
+  assert.deepEqual(seen(), [9])
+  const { deployments } = (await (await fetch(`${url}/v1/models/m`)).json()) as { deployments: unknown }
+  assert.deepEqual(deployments, [
+    { id: 'm.1', state: 'healthy', cooling_until: null, last_error: 'http_500', calls: 0 },
+  ])
+})
+
+test('a client’s own mistakes put no deployment out', async () => {
+  const { post, seen } = await network([{ script: [error(400)] }, { script: [{}], weight: 0 }])
+  for (let n = 0; n < 5; n++) assert.equal((await post(ask)).status, 400)
+  assert.deepEqual(seen(), [5, 0])
+})
+
+test('after its rest a deployment gets one call; while that is held back the others go elsewhere', async () => {
+  let now = 0
+  const { post, upstreams, seen } = await network(
+    [{ script: [error(429, { 'retry-after': '10' }), { text: 'back' }] }, { script: [{ text: 'other' }] }],
+    { nowMs: () => now },
+  )
+  await post(ask)
+  now += 10_000
+  upstreams[0]?.hold()
+  const probe = post(ask)
+  await upstreams[0]?.received(2)
+  assert.deepEqual(told(await post(ask)), [200, 'm.2', '1'])
+  upstreams[0]?.release()
+  assert.deepEqual(told(await probe), [200, 'm.1', '1'])
+  assert.deepEqual(told(await post(ask)), [200, 'm.1', '1'])
+  assert.deepEqual(seen(), [3, 2])
+})
+
+test('when retries are used up the fallback answers; it is seen in the headers and booked under the name asked for', async () => {
+  const { post, seen, booked, bookedCalls, upstreams } = await network(
+    [{ script: [error(503)] }, { alias: 'spare', upstreamModel: 'spare-model', script: [{ text: 'from spare' }] }],
+    { router: { fallbacks: { m: ['spare'] } } },
+  )
+  const answer = await post(ask)
+  assert.deepEqual(
+    [told(answer), seen()],
+    [
+      [200, 'spare.1', '4'],
+      [3, 1],
+    ],
+  )
+  assert.equal(upstreams[1]?.requests[0]?.body['model'], 'spare-model')
+  await bookedCalls(1)
+  const [row] = booked
+  assert.deepEqual(
+    [booked.length, row?.alias, row?.deployment, row?.upstream_model, row?.attempts],
+    [1, 'm', 'spare.1', 'spare-model', 4],
+  )
+})
+
+const tooLong = error(400, {}, 'prompt is too long: 208310 tokens > 200000 maximum')
+
+test('a prompt that is too long goes to the model with room for it, and to no other', async () => {
+  const places = [
+    { script: [tooLong] },
+    { alias: 'wide', script: [{ text: 'fits' }] },
+    { alias: 'spare', script: [{}] },
+  ]
+  const { post, seen } = await network(places, {
+    router: { fallbacks: { m: ['spare'] }, contextWindowFallbacks: { m: ['wide'] } },
+  })
+  assert.deepEqual(
+    [told(await post(ask)), seen()],
+    [
+      [200, 'wide.1', '2'],
+      [1, 1, 0],
+    ],
+  )
+})
+
+test('a prompt that is too long for all is told in the upstream’s words', async () => {
+  const { post, seen } = await network([{ script: [tooLong] }, { alias: 'spare', script: [{}] }], {
+    router: { fallbacks: { m: ['spare'] } },
+  })
+  const answer = await post(ask)
+  assert.deepEqual([answer.status, await answer.text(), seen()], [400, tooLong.body, [1, 0]])
+})
+
+test('a caller names fallbacks of its own; unknown ones are skipped, and the header stays here', async () => {
+  const { post, upstreams } = await network([{ script: [error(500)] }, { alias: 'spare', script: [{ text: 'x' }] }])
+  const answer = await post(ask, { headers: { 'x-switchyard-fallbacks': 'nope, spare' } })
+  assert.deepEqual(told(answer), [200, 'spare.1', '4'])
+  assert.equal(upstreams[0]?.requests[0]?.headers['x-switchyard-fallbacks'], undefined)
+})
+
+test('when every fallback fails the last answer goes out', async () => {
+  const { post, seen } = await network(
+    [{ script: [error(500)] }, { alias: 'spare', script: [error(503, {}, 'last')] }],
+    {
+      router: { fallbacks: { m: ['spare'], spare: ['m'] } },
+    },
+  )
+  const answer = await post(ask)
+  assert.deepEqual(
+    [told(answer), seen()],
+    [
+      [503, 'spare.1', '6'],
+      [3, 3],
+    ],
+  )
+  assert.match(await answer.text(), /last/)
+})
+
+test('calls of one session stay with one deployment; others are spread', async () => {
+  const places = [1, 2, 3, 4].map(() => ({ script: [{}] }))
+  const { post, seen } = await network(places, { random: Math.random })
+  for (let n = 0; n < 8; n++) await post(ask, { headers: { 'x-claude-code-session-id': 'session-1' } })
+  assert.deepEqual(
+    seen().sort((a, b) => a - b),
+    [0, 0, 0, 8],
+  )
+  for (let n = 0; n < 40; n++) await post(ask)
+  assert.ok(seen().filter(calls => calls > 0).length > 1)
+})
+
+test('sticky: false spreads the calls of a session too', async () => {
+  const draws = [0, 0.5]
+  const { post, seen } = await network([{ script: [{}] }, { script: [{}] }], {
+    random: () => draws.shift() ?? 0,
+    router: { sticky: false },
+  })
+  for (let n = 0; n < 2; n++) await post(ask, { headers: { 'x-claude-code-session-id': 'session-1' } })
+  assert.deepEqual(seen(), [1, 1])
+})
+
+test('a deployment at its calls a minute is passed over while another has room', async () => {
+  const { post, seen } = await network([{ script: [{}], rpm: 2 }, { script: [{}] }])
+  for (let n = 0; n < 5; n++) await post(ask)
+  assert.deepEqual(seen(), [2, 3])
+})
+
+test('a deployment at its calls at a time is passed over', async () => {
+  const { post, upstreams } = await network([{ script: [{}], maxParallel: 1 }, { script: [{}] }])
+  upstreams[0]?.hold()
+  const first = post(ask)
+  await upstreams[0]?.received(1)
+  assert.deepEqual(told(await post(ask)), [200, 'm.2', '1'])
+  upstreams[0]?.release()
+  assert.equal((await first).status, 200)
+})
+
+test('E9: a caller who leaves ends the wait between two tries at once, and is booked as gone', async () => {
+  const { post, booked, bookedCalls, seen } = await network([{ script: [error(503, { 'retry-after': '9' })] }], {
+    wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+  })
+  const gone = new AbortController()
+  const call = post(ask, { signal: gone.signal }).catch(() => undefined)
+  while ((seen()[0] ?? 0) === 0) await new Promise(setImmediate)
+  setTimeout(() => gone.abort(), 50)
+  const startedMs = performance.now()
+  await call
+  await bookedCalls(1)
+  assert.ok(performance.now() - startedMs < 1_000)
+  assert.deepEqual([booked[0]?.outcome, booked[0]?.attempts, seen()], ['aborted', 1, [1]])
+})
+
+test('count_tokens is tried again too, is estimated where nobody counts, and is not booked', async () => {
+  const upstream = await startScriptedUpstream({ countTokens: 'absent' })
+  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url, { alias: 'm' })] })
+  after(async () => {
+    await app.stop()
+    await upstream.stop()
+  })
+  const answer = await app.post({ ...ask, max_tokens: undefined }, { path: '/v1/messages/count_tokens' })
+  assert.deepEqual([answer.status, answer.headers.get('x-switchyard-estimated')], [200, 'input_tokens'])
+  assert.deepEqual([answer.headers.get('x-switchyard-attempts'), app.booked.length], ['1', 0])
+})
+
+test('a process learns from another which deployment rests, and tells of its own', async () => {
+  const listeners = new Map<string, (payload: string) => void>()
+  const sent: string[] = []
+  const hints = {
+    on: (channel: string, listener: (payload: string) => void) => void listeners.set(channel, listener),
+    send: (_channel: string, payload: string) => void sent.push(payload),
+  }
+  const { post, seen } = await network([{ script: [error(429, { 'retry-after': '7' })] }, { script: [{}] }], { hints })
+  listeners.get('switchyard_cooldown')?.(JSON.stringify(['another', 'm.2', 30_000, 'http_500']))
+  const answer = await post(ask)
+  assert.deepEqual([answer.status, seen()], [429, [1, 0]])
+  assert.deepEqual(
+    sent.map(payload => JSON.parse(payload).slice(1)),
+    [['m.1', 7_000, 'http_429']],
+  )
+})

@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Config, Deployment } from '../config/config.ts'
+import { AppError, invalid } from '../platform/errors.ts'
+import type { CallKind, Target } from './call.ts'
+import { type Catalogue, createCatalogue } from './catalogue.ts'
+import { demoDeployment } from './demo/demo-lane.ts'
+import type { LaneFor } from './lanes.ts'
+import { createModelList, type ModelList } from './model-list.ts'
+import { createPriceBook, type PriceBook } from './prices/price-book.ts'
+import type { Served } from './router/router.ts'
+
+/** The part of the configuration that can change while the service runs. */
+export type GatewayConfig = Pick<Config, 'deployments' | 'demo' | 'limits' | 'router' | 'prices'>
+
+/** What a call is routed by. It never changes: a new configuration makes a new one, and calls at work keep theirs. */
+export interface RoutingTable {
+  readonly config: GatewayConfig
+  readonly list: ModelList
+  readonly prices: PriceBook
+  /** The deployment of that id. */
+  deployment(id: string): Deployment | undefined
+  /**
+   * The deployments of a name that a lane serves for calls of `kind`; empty for an unknown name. Those without a known
+   * price are left out when the configuration says so, but for counting, which is free.
+   */
+  served(kind: CallKind, name: string): readonly Served[]
+  /** As `served`, but throws what the caller should know when there is none. */
+  mustServe(kind: CallKind, name: string): readonly Served[]
+}
+
+const kinds: readonly CallKind[] = ['messages', 'chat', 'responses', 'embeddings']
+
+/** Deployments that are as they were in `before` stay the very same objects, so that what is known of them stays too. */
+export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, before?: RoutingTable): RoutingTable {
+  const kept = config.deployments.map(deployment => {
+    const known = before?.deployment(deployment.id)
+    return known && isDeepStrictEqual(known, deployment) ? known : deployment
+  })
+  const deployments = config.demo ? [...kept, demoDeployment] : kept
+  const catalogue = createCatalogue(deployments)
+  const byId = new Map(deployments.map(deployment => [deployment.id, deployment]))
+  const isServed = ({ protocol }: Deployment) => kinds.some(kind => laneFor(kind, protocol) !== undefined)
+  const prices = createPriceBook(config.prices)
+  const isRefused = (kind: CallKind, target: Target): boolean => {
+    if (config.prices.unknown === 'allow' || kind === 'count_tokens') return false
+    const { price } = prices.factsOf(target)
+    // Embeddings have no output to pay for.
+    return !price || (kind !== 'embeddings' && !price.rates.output)
+  }
+
+  const served: RoutingTable['served'] = (kind, name) => {
+    if (!catalogue.has(name)) return []
+    return catalogue.resolve(name).flatMap(target => {
+      const lane = laneFor(kind, target.deployment.protocol)
+      return lane && !isRefused(kind, target) ? [{ ...target, lane }] : []
+    })
+  }
+
+  return {
+    config: { ...config, deployments: kept },
+    list: createModelList({ catalogue, prices, isServed }),
+    prices,
+    deployment: id => byId.get(id),
+    served,
+    mustServe(kind, name) {
+      const found = served(kind, name)
+      if (found.length > 0) return found
+      const isUnpriced = catalogue.resolve(name).some(({ deployment }) => laneFor(kind, deployment.protocol))
+      throw isUnpriced ? unpriced(name) : unserved(catalogue, name, isServed)
+    },
+  }
+}
+
+const unpriced = (name: string): Error =>
+  new AppError(
+    'forbidden',
+    `model ${name.slice(0, 200)} has no known price, and the gateway is set to refuse such calls`,
+  )
+
+function unserved(catalogue: Catalogue, name: string, isServed: (deployment: Deployment) => boolean): Error {
+  const [first] = catalogue.resolve(name)
+  const model = `model ${name.slice(0, 200)}`
+  return first && isServed(first.deployment)
+    ? invalid(`${model} cannot serve this kind of call`)
+    : invalid(`${model} needs the protocol ${first?.deployment.protocol}, which is not available in this version`)
+}
