@@ -12,8 +12,16 @@ export const groups = [
   { letter: 'G', about: 'what Claude Code needs', cases: 12 },
 ] as const
 
+/** Every case by its id. */
+export const allCases: readonly string[] = groups.flatMap(({ letter, cases }) =>
+  Array.from({ length: cases }, (_, at) => `${letter}${at + 1}`),
+)
+
+/** Cases about virtual keys, which this version does not have. */
+export const casesOfKeys: readonly string[] = ['B1', 'B2', 'B3', 'B5', 'B6']
+
 /** The cases that a test's name claims: `U1, U2: ...` or `T9, gemini: ...`. */
 export function casesOf(name: string): string[] {
   const head = /^((?:[A-Z]\d+(?:, )?)+)/.exec(name)?.[1] ?? ''
-  return head.match(/[A-Z]\d+/g) ?? []
+  return (head.match(/[A-Z]\d+/g) ?? []).filter(id => allCases.includes(id))
 }

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { run } from 'node:test'
-import { casesOf, groups } from './cases.ts'
+import { allCases, casesOf, casesOfKeys, groups } from './cases.ts'
 
 /** Tests of one group: those that passed, and all. */
 interface Tally {
@@ -44,8 +44,9 @@ for (const { letter, about, cases } of groups) {
   )
 }
 for (const name of failures) console.log(`FAILED: ${name}`)
-const missing = groups.flatMap(({ letter, cases }) =>
-  Array.from({ length: cases }, (_, at) => `${letter}${at + 1}`).filter(id => !tallies.get(letter)?.covered.has(id)),
-)
-if (missing.length > 0) console.log(`Not covered: ${missing.join(' ')}`)
-if (failures.length > 0 || files.length === 0) process.exitCode = 1
+const missing = allCases.filter(id => !tallies.get(id[0] ?? '')?.covered.has(id))
+const later = missing.filter(id => casesOfKeys.includes(id))
+const uncovered = missing.filter(id => !casesOfKeys.includes(id))
+if (later.length > 0) console.log(`Without a test until there are virtual keys: ${later.join(' ')}`)
+if (uncovered.length > 0) console.log(`NOT COVERED: ${uncovered.join(' ')}`)
+if (failures.length > 0 || uncovered.length > 0) process.exitCode = 1
