@@ -94,8 +94,21 @@ module.exports = {
     {
       name: 'no-sources-from-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: '\\.test\\.ts$' },
-      to: { path: '^(test|bench|scripts)/' },
+      from: { path: '^src/', pathNot: '\\.test\\.ts$|/fixtures[\\w-]*\\.ts$' },
+      to: { path: '^(test|bench|scripts)/|/fixtures[\\w-]*\\.ts$' },
+    },
+    {
+      name: 'a-codec-stands-alone',
+      comment: 'Only lanes.ts names the codecs, so that one can go without a trace.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/server/gateway/(lanes\\.ts$|codecs/([^/]+)/)' },
+      to: { path: '^src/server/gateway/codecs/' },
+    },
+    {
+      name: 'no-codec-knows-another',
+      severity: 'error',
+      from: { path: '^src/server/gateway/codecs/([^/]+)/' },
+      to: { path: '^src/server/gateway/codecs/', pathNot: '^src/server/gateway/codecs/$1/' },
     },
     {
       name: 'not-resolvable',

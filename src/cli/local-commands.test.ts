@@ -16,7 +16,7 @@ const config = {
 }
 
 /** A server that starts at once; `stopped` tells when it was stopped. */
-function startable(seen: { overrides?: object; stopped?: boolean } = {}): LocalService {
+function startable(seen: { overrides?: object; stopped?: boolean; reloads?: number } = {}): LocalService {
   return {
     ...noService,
     configure: async ({ overrides }) => {
@@ -29,6 +29,9 @@ function startable(seen: { overrides?: object; stopped?: boolean } = {}): LocalS
       sandboxDriver: 'virtual',
       models: ['demo'],
       lost: new AbortController().signal,
+      reload: () => {
+        seen.reloads = (seen.reloads ?? 0) + 1
+      },
       stop: async () => {
         seen.stopped = true
       },
@@ -47,6 +50,13 @@ test('serve says where it is and how to call it, stops on request, and never pri
   assert.match(stdout, /Switchyard is ready at http:\/\/localhost:4000\n.*\/docs/)
   assert.match(stderr, /! the master key is weak/)
   assert.doesNotMatch(stdout + stderr, /sk-secret/)
+})
+
+test('serve reads its configuration again when it is hung up', async () => {
+  const seen: { reloads?: number } = {}
+  const onHangUp = (listener: () => void) => listener()
+  await runLine(['serve'], { server: startable(seen), stop: AbortSignal.abort(), onHangUp })
+  assert.equal(seen.reloads, 1)
 })
 
 test('serve ends by itself, as a failure, when the server cannot go on', async () => {

@@ -46,11 +46,13 @@ const addressOptions = (command: Command): Command =>
     .option('--insecure-no-auth', 'listen on any address without a master key')
 
 function addServe(program: Command, { world, doing }: Registry): void {
-  const { server, env, stop } = world
+  const { server, env, stop, onHangUp } = world
   const command = addressOptions(program.command('serve'))
     .description('run the service until it is told to stop')
     .action(
-      doing<ServerOptions>(({ out }, options) => serve(server, { env, overrides: overridesOf(options), stop }, out)),
+      doing<ServerOptions>(({ out }, options) =>
+        serve(server, { env, overrides: overridesOf(options), stop, onHangUp }, out),
+      ),
     )
   withExamples(command, [
     'npm start',

@@ -10,12 +10,19 @@ export interface ServerInputs {
   readonly overrides: Overrides
 }
 
+interface StartOptions {
+  /** Replaces that of the configuration. */
+  readonly logLevel?: string
+  /** What the configuration was made from: the service then follows its file. */
+  readonly inputs?: ServerInputs
+}
+
 /** What the commands that work without a running service need; the only door from here to the server's code. */
 export interface LocalService {
   /** Throws CommandFailed for a configuration that cannot be used. */
   configure(inputs: ServerInputs): Promise<Config>
-  /** Throws CommandFailed with cause and next step. `logLevel` replaces that of the configuration. */
-  start(config: Config, options?: { readonly logLevel?: string }): Promise<RunningServer>
+  /** Throws CommandFailed with cause and next step. */
+  start(config: Config, options?: StartOptions): Promise<RunningServer>
   examine(inputs: ServerInputs): Promise<Finding[]>
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
@@ -32,10 +39,14 @@ export const localService: LocalService = {
       throw new CommandFailed(`The configuration cannot be used:\n${indented(error.message)}`)
     }
   },
-  async start(config, { logLevel = config.logLevel } = {}) {
+  async start(config, { logLevel = config.logLevel, inputs } = {}) {
     const { startServer } = await import('../server/main.ts')
+    const { loadConfig } = await import('../server/config/load.ts')
     const { createLog } = await import('../server/platform/log.ts')
-    return explained(() => startServer({ config, log: createLog(logLevel) }), 'The service did not start')
+    return explained(
+      () => startServer({ config, log: createLog(logLevel), reread: inputs && (() => loadConfig(inputs)) }),
+      'The service did not start',
+    )
   },
   async examine(inputs) {
     return (await import('../server/doctor.ts')).examine(inputs)

@@ -28,6 +28,7 @@ const code = await runCommandLine(process.argv.slice(2), {
   isTerminal,
   hasColours: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
   stop: signals.stop,
+  onHangUp: isTerminal ? undefined : listener => void process.on('SIGHUP', listener),
   server: localService,
   fetch,
   nowMs: Date.now,

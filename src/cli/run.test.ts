@@ -159,7 +159,8 @@ function localService() {
       const stop = async () => {
         counts.stopped += 1
       }
-      return { url: 'http://127.0.0.1:5999', database: 'embedded', sandboxDriver: 'virtual', models: [], lost, stop }
+      const url = 'http://127.0.0.1:5999'
+      return { url, database: 'embedded', sandboxDriver: 'virtual', models: [], lost, reload: () => {}, stop }
     },
   }
   return { server, counts }

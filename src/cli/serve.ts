@@ -3,20 +3,23 @@ import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
 import type { LocalService, ServerInputs } from './local-service.ts'
 import type { Out } from './out.ts'
+import type { World } from './world.ts'
 
 interface ServeArguments extends ServerInputs {
   readonly stop: AbortSignal
+  readonly onHangUp: World['onHangUp']
 }
 
 /** `serve`: runs the service until it is told to stop. */
 export async function serve(
   server: LocalService,
-  { env, overrides, stop }: ServeArguments,
+  { env, overrides, stop, onHangUp }: ServeArguments,
   out: Out,
 ): Promise<ExitCode> {
   const config = await server.configure({ env, overrides })
   for (const warning of config.warnings) out.note({ text: `! ${warning}`, tone: 'warning' })
-  const running = await server.start(config)
+  const running = await server.start(config, { inputs: { env, overrides } })
+  onHangUp?.(() => running.reload())
   const { url, database, models, sandboxDriver } = running
   out.data({ type: 'switchyard.listening', url, database, models, sandbox: sandboxDriver })
   for (const line of bannerLines(running, config)) out.line(...line)

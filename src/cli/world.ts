@@ -16,6 +16,8 @@ export interface World {
   readonly hasColours: boolean
   /** Aborts when the user or the system asks the command to end. */
   readonly stop: AbortSignal
+  /** Calls back for each SIGHUP; undefined where that means that the terminal is gone, and the program with it. */
+  readonly onHangUp: ((listener: () => void) => void) | undefined
   readonly server: LocalService
   readonly fetch: typeof fetch
   readonly nowMs: () => number

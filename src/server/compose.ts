@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { createAgents } from './agents/agents.ts'
 import { serveAgents } from './agents/routes.ts'
@@ -8,12 +9,16 @@ import type { Config } from './config/config.ts'
 import { asUnavailable, createKysely, createPool } from './db/connect.ts'
 import { createNotifications } from './db/notifications.ts'
 import { createGateway } from './gateway/gateway.ts'
+import { serveOpenAi } from './gateway/ingress/routes.ts'
+import { createLanes } from './gateway/lanes.ts'
 import { serveMessages, serveModels } from './gateway/routes.ts'
+import { createPools } from './gateway/upstream/pools.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createCloseServer } from './http/close-server.ts'
 import { serveDocs } from './http/docs.ts'
 import { createLoginLimiter } from './http/login-limiter.ts'
 import { createServer } from './http/server.ts'
+import { loadEncryptionKey } from './platform/encryption-key.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
 import { createOutbound } from './platform/outbound.ts'
@@ -55,6 +60,8 @@ export interface Composed {
   readonly models: readonly string[]
   /** Starts the work in the background: wake-ups, leases, sweeps. */
   start(): Promise<void>
+  /** Takes over what can change while it runs: models, router, limits of the gateway, addresses that may be called. */
+  reload(config: Config): void
   /** Says "not ready" to load balancers while everything goes on. */
   leave(): void
   /** Ends streams, hands sessions over, finishes requests; `graceMs` bounds all of it. */
@@ -81,8 +88,14 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
 
   // gateway
   const usage = createUsage({ store: usageStore(db), log, isPassing: isUnavailable })
-  const outbound = createOutbound({ allow: config.outboundAllow })
-  const gateway = createGateway({ config, outbound, usage, log })
+  const pools = createPools(createOutbound({ allow: config.outboundAllow }))
+  const laneFor = createLanes({
+    pools,
+    secret: loadEncryptionKey({ given: config.encryptionKey, dataDir: config.dataDir }),
+    onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
+  })
+  const gateway = createGateway({ config, pools, laneFor, usage, log, hints: notifications })
+  let current = config
   const defaultModel = () => gateway.models()[0]?.id ?? 'demo'
 
   // runtimes
@@ -149,10 +162,12 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
   })
   const app = createServer({ authenticate, log, translateError: asUnavailable })
   const closeServer = createCloseServer(app)
-  serveSystem(app, { readiness, config, gateway, runtimes })
+  const providers = () => [...new Set(current.deployments.map(({ provider }) => provider))]
+  serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
   serveModels(app, { gateway })
   serveMessages(app, { gateway })
+  serveOpenAi(app, { gateway })
   serveAgents(app, { agents })
   serveSessions(app, {
     sessions,
@@ -180,6 +195,11 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
         await runner.untilFree()
         runner.wake(sessionId)
       })
+    },
+    reload(next) {
+      const isAllowKept = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
+      gateway.reload(next, isAllowKept ? undefined : createOutbound({ allow: next.outboundAllow }))
+      current = next
     },
     leave: () => readiness.leave(),
     async stop(graceMs) {

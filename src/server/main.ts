@@ -1,6 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import type { Composed } from './compose.ts'
 import type { Config } from './config/config.ts'
+import { type ConfigWatch, watchConfig } from './config/watch.ts'
 import { asUnavailable, createPool } from './db/connect.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { migrate } from './db/migrate.ts'
@@ -11,6 +12,8 @@ import { pause } from './platform/timers.ts'
 interface Options {
   readonly config: Config
   readonly log: Log
+  /** Reads the configuration anew. With it the service follows its configuration file. */
+  readonly reread?: (() => Config) | undefined
 }
 
 interface StopOptions {
@@ -26,6 +29,8 @@ export interface RunningServer {
   readonly models: readonly string[]
   /** Aborts when the server cannot go on; its reason is an error that says why. Stop it and end the process then. */
   readonly lost: AbortSignal
+  /** Reads the configuration file again now. Nothing happens without one. */
+  reload(): void
   /** Stops cleanly within 30 s: requests finish, sessions are handed over, everything acknowledged is stored. */
   stop(options?: StopOptions): Promise<void>
 }
@@ -34,7 +39,7 @@ const finishMs = 20_000
 const longestStopMs = 27_000
 
 /** Brings the database up to date and the service up. Rejects with AppError whose message names cause and next step. */
-export async function startServer({ config, log }: Options): Promise<RunningServer> {
+export async function startServer({ config, log, reread }: Options): Promise<RunningServer> {
   const lost = new AbortController()
   const onTaken = (error: Error) => lost.abort(error)
   if (config.databaseUrl !== undefined) await prepareDataFolder(config)
@@ -52,10 +57,15 @@ export async function startServer({ config, log }: Options): Promise<RunningServ
     composed = server
     await server.start()
     const url = await listen(server, config)
+    const watching =
+      reread && config.file !== undefined
+        ? watchConfig({ path: config.file, config, read: reread, apply: server.reload, log })
+        : undefined
     return {
       ...describe(server, embedded, url),
       lost: lost.signal,
-      stop: options => stopAll({ composed: server, embedded }, options),
+      reload: () => watching?.reload(),
+      stop: options => stopAll({ composed: server, embedded, watching }, options),
     }
   } catch (error) {
     await composed?.stop(0).catch(cause => log.debug({ err: cause }, 'stopping a half-started server'))
@@ -125,10 +135,14 @@ const describe = (composed: Composed, embedded: EmbeddedPostgres | undefined, ur
   models: composed.models,
 })
 
-async function stopAll(
-  { composed, embedded }: { composed: Composed; embedded: EmbeddedPostgres | undefined },
-  { serveOnMs = 0 }: StopOptions = {},
-): Promise<void> {
+interface Running {
+  readonly composed: Composed
+  readonly embedded: EmbeddedPostgres | undefined
+  readonly watching: ConfigWatch | undefined
+}
+
+async function stopAll({ composed, embedded, watching }: Running, { serveOnMs = 0 }: StopOptions = {}): Promise<void> {
+  watching?.stop()
   composed.leave()
   await pause(serveOnMs)
   // A database that does not answer at all must not hold the end up; leases and requests are then left to expire.

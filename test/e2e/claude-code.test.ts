@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { clientProgram } from '../support/client-program.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol, startEveryProtocol } from '../support/every-protocol.ts'
 import { markerScript } from '../support/marker-script.ts'
-import { runProgram } from '../support/run-program.ts'
 import { saying } from '../support/scripted-service.ts'
 import type { Recorded } from '../support/scripted-upstream.ts'
 
 const fileText = 'written by Claude Code through the gateway\n'
-const home = await realpath(await mkdtemp(join(tmpdir(), 'switchyard-claude-')))
-const file = join(home, 'work.txt')
-after(() => rm(home, { recursive: true, force: true, maxRetries: 5 }))
+const claudeCode = await clientProgram('Claude Code')
+const file = join(claudeCode.work, 'work.txt')
 
 const offersWrite = ({ rawBody }: Recorded) => rawBody.includes('"name":"Write"')
 
@@ -36,16 +33,14 @@ const prompt = saying(
 async function completesTurn(protocol: SpokenProtocol, credential: Readonly<Record<string, string>>) {
   await rm(file, { force: true })
   const before = upstreams[protocol].requests.length
-  const { code, stdout, stderr } = await runProgram(clientProgram('Claude Code'), {
+  const { code, stdout, stderr } = await claudeCode.run({
     args: [
       ...['-p', `Do what this says: ${prompt}`],
       ...['--model', aliasOf(protocol)],
       ...['--permission-mode', 'acceptEdits'],
       ...['--output-format', 'stream-json', '--verbose'],
     ],
-    cwd: home,
     env: {
-      HOME: home,
       ANTHROPIC_BASE_URL: service.url,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { clientProgram } from '../support/client-program.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol, startEveryProtocol } from '../support/every-protocol.ts'
-import { runProgram } from '../support/run-program.ts'
 import { saying } from '../support/scripted-service.ts'
 
-// Codex writes nothing, and still reports success, when its own folder is below that of temporary files.
-const home = await realpath(await mkdtemp(join(tmpdir(), 'switchyard-codex-')))
-const folders = { work: join(home, 'work'), temporary: join(home, 'tmp'), codex: join(home, 'codex') }
-await Promise.all(Object.values(folders).map(path => mkdir(path)))
-const file = join(folders.work, 'work.txt')
-after(() => rm(home, { recursive: true, force: true, maxRetries: 5 }))
+const codex = await clientProgram('Codex')
+// It writes nothing, and still reports success, when this is below the folder of temporary files.
+const codexHome = join(codex.home, 'codex')
+await mkdir(codexHome)
+const file = join(codex.work, 'work.txt')
 
 interface Case {
   readonly model: string
@@ -52,6 +49,7 @@ const { service, upstreams } = await startEveryProtocol({
 })
 
 const settings = Object.entries({
+  'analytics.enabled': false,
   model_provider: 'gateway',
   'model_providers.gateway.name': 'gateway',
   'model_providers.gateway.base_url': `${service.url}/v1`,
@@ -67,14 +65,12 @@ async function completesTurn({ model, protocol, call }: Case): Promise<readonly 
     { thinking: 'The file is not there yet.', text: 'Writing.', tool_calls: [call] },
     { text: 'The file is written.' },
   )
-  const { code, stdout, stderr } = await runProgram(process.execPath, {
+  const { code, stdout, stderr } = await codex.run({
     args: [
-      clientProgram('Codex'),
       ...['exec', '--json', '-s', 'workspace-write', '--skip-git-repo-check'],
       ...[...settings, '-m', model, `Do what this says: ${prompt}`],
     ],
-    cwd: folders.work,
-    env: { HOME: home, CODEX_HOME: folders.codex, TMPDIR: folders.temporary, GATEWAY_KEY: service.key },
+    env: { CODEX_HOME: codexHome, GATEWAY_KEY: service.key },
   })
   const lines = stdout.trim().split('\n')
   const events = lines.map(line => JSON.parse(line) as { type: string; item?: { type: string; text?: string } })

@@ -48,7 +48,7 @@ export async function clientProgram(name: keyof typeof programs): Promise<{
       const path = script.at(-1) ?? file
       if (!existsSync(path))
         throw new Error(`${name} is missing at ${path}: run "npm ci" in test/clients (install scripts must be allowed)`)
-      const base = { PATH: process.env['PATH'] ?? '', HOME: home, TMPDIR: temporary }
+      const base = { PATH: process.env['PATH'] ?? '', HOME: home, TMPDIR: temporary, ...loopbackAlone }
       return ended(file, { args: [...script, ...args], env: { ...base, ...env }, cwd: work })
     },
   }

@@ -1,4 +1,5 @@
 import { anthropicTypeOf, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
+import { openAiError } from '../../contract/openai.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
 
@@ -31,6 +32,8 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
         error: { type: anthropicTypeOf(error.code), message: error.message },
         request_id: requestId,
       }
+    case 'openai':
+      return openAiError(error.code, error.message)
   }
 }
 

@@ -1,12 +1,14 @@
 import type { TSchema } from 'typebox'
 import { allRoutes, apiVersion } from '../../contract/api.ts'
 import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../contract/errors.ts'
+import { OpenAiError } from '../../contract/openai.ts'
 import type { ErrorShape, Route } from '../../contract/route.ts'
 
 const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   nested: NestedError,
   plain: PlainError,
   anthropic: AnthropicError,
+  openai: OpenAiError,
 }
 
 /** The contract as an OpenAPI 3.1 document. Built from the routes, so that it cannot disagree with the server. */

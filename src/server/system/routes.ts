@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { allRoutes, apiVersion } from '../../contract/api.ts'
 import { systemRoutes } from '../../contract/system.ts'
-import type { Config } from '../config/config.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bind } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi.ts'
@@ -11,13 +10,14 @@ import type { Readiness } from './readiness.ts'
 
 interface Deps {
   readonly readiness: Readiness
-  readonly config: Pick<Config, 'deployments'>
+  /** Of the models as they are configured now. */
+  readonly providers: () => readonly string[]
   readonly gateway: Pick<Gateway, 'models'>
   readonly runtimes: ReadonlyMap<string, Runtime>
 }
 
 /** Health, capabilities and the OpenAPI document. */
-export function serveSystem(app: FastifyInstance, { readiness, config, gateway, runtimes }: Deps): void {
+export function serveSystem(app: FastifyInstance, { readiness, providers, gateway, runtimes }: Deps): void {
   const document = JSON.stringify(openApiDocument())
   const ok = { status: 'ok' as const }
   bind(app, systemRoutes.health, async () => ok)
@@ -41,7 +41,7 @@ export function serveSystem(app: FastifyInstance, { readiness, config, gateway, 
   })
   bind(app, systemRoutes.capabilities, async () => ({
     version: apiVersion,
-    providers: [...new Set(config.deployments.map(({ provider }) => provider))],
+    providers: [...providers()],
     models: gateway.models().map(({ id }) => id),
     runtimes: [...runtimes.values()].map(({ id, capabilities }) => ({ id, capabilities: { ...capabilities } })),
     mcp_servers: [],
