@@ -3,10 +3,11 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientProgram } from '../support/client-program.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol, startEveryProtocol } from '../support/every-protocol.ts'
+import { startEveryProtocol } from '../support/every-protocol.ts'
 import { markerScript } from '../support/marker-script.ts'
 import { saying } from '../support/scripted-service.ts'
 import type { Recorded } from '../support/scripted-upstream.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
 
 const fileText = 'written by Claude Code through the gateway\n'
 const claudeCode = await clientProgram('Claude Code')

@@ -3,8 +3,9 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientProgram } from '../support/client-program.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol, startEveryProtocol } from '../support/every-protocol.ts'
+import { startEveryProtocol } from '../support/every-protocol.ts'
 import { saying } from '../support/scripted-service.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
 
 const codex = await clientProgram('Codex')
 // It writes nothing, and still reports success, when this is below the folder of temporary files.

@@ -3,8 +3,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientProgram } from '../support/client-program.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol, startEveryProtocol } from '../support/every-protocol.ts'
+import { startEveryProtocol } from '../support/every-protocol.ts'
 import type { Recorded } from '../support/scripted-upstream.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
 
 const opencode = await clientProgram('opencode')
 const file = join(opencode.work, 'work.txt')

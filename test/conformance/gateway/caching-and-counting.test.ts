@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { everyProtocol, imageBlock, pdfBlock, startPair, tool, translated } from './setup.ts'
+import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { imageBlock, pdfBlock, startPair, tool, translated } from './setup.ts'
 
 const mark = { cache_control: { type: 'ephemeral' } }
 

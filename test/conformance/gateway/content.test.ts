@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { afterCall, imageBlock, pdf, pdfBlock, pixel, type Spoken, startPair, tool, translated } from './setup.ts'
+import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { afterCall, imageBlock, pdf, pdfBlock, pixel, startPair, tool, translated } from './setup.ts'
 
 const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
 const textDocument = {
@@ -22,7 +23,7 @@ interface Place {
 
 const text = (value: unknown): string => JSON.stringify(value) ?? ''
 
-const places: Readonly<Record<Exclude<Spoken, 'anthropic-messages'>, Place>> = {
+const places: Readonly<Record<Exclude<SpokenProtocol, 'anthropic-messages'>, Place>> = {
   'openai-chat': {
     any: /"tool_choice":"required"/,
     named: /"tool_choice":\{"type":"function","function":\{"name":"look"\}\}/,

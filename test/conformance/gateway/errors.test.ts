@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { readStream } from '../../support/event-grammar.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
 import { startScriptedUpstream } from '../../support/scripted-upstream.ts'
-import { dialectOf, everyProtocol, type Message, simple, startPair, tool, translated } from './setup.ts'
+import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { dialectOf, type Message, simple, startPair, tool, translated } from './setup.ts'
 
 const secret = 'sk-provider-canary-0001'
 

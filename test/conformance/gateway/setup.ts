@@ -1,32 +1,15 @@
 import type { TestContext } from 'node:test'
-import type { Deployment, Protocol } from '../../../src/server/config/config.ts'
-import { anthropicMessages } from '../../support/dialects/anthropic-messages.ts'
-import { bedrockConverse } from '../../support/dialects/bedrock-converse.ts'
+import type { Deployment } from '../../../src/server/config/config.ts'
 import type { Dialect } from '../../support/dialects/dialect.ts'
-import { gemini } from '../../support/dialects/gemini.ts'
-import { openaiChat } from '../../support/dialects/openai-chat.ts'
-import { openaiResponses } from '../../support/dialects/openai-responses.ts'
 import { type ReadStream, readStream } from '../../support/event-grammar.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts'
-
-/** The protocols of upstreams that the suite speaks, and how they speak. */
-const dialects = {
-  'anthropic-messages': { dialect: anthropicMessages, provider: 'anthropic', model: 'claude-sonnet-5' },
-  'openai-chat': { dialect: openaiChat, provider: 'openai-compatible', model: 'any-model' },
-  'openai-responses': { dialect: openaiResponses, provider: 'openai', model: 'gpt-5.2' },
-  gemini: { dialect: gemini, provider: 'gemini', model: 'gemini-3-pro' },
-  'bedrock-converse': { dialect: bedrockConverse, provider: 'bedrock', model: 'anthropic.claude-sonnet-5-v1:0' },
-} as const satisfies Partial<Record<Protocol, { dialect: Dialect; provider: string; model: string }>>
-
-export type Spoken = keyof typeof dialects
+import { type SpokenProtocol, spoken } from '../../support/spoken-protocols.ts'
 
 /** Those that are not Anthropic's own: their answers go through the encoder. */
 export const translated = ['openai-chat', 'openai-responses', 'gemini', 'bedrock-converse'] as const
 
-export const everyProtocol: readonly Spoken[] = ['anthropic-messages', ...translated]
-
-export const dialectOf = (protocol: Spoken): Dialect => dialects[protocol].dialect
+export const dialectOf = (protocol: SpokenProtocol): Dialect => spoken[protocol].dialect
 
 interface Options {
   /** What the upstream answers, in order; the last one for ever. */
@@ -40,9 +23,9 @@ interface Options {
 export const simple = { max_tokens: 512, messages: [{ role: 'user', content: 'hi' }] } as const
 
 /** A gateway before one scripted upstream of `protocol`. Both end with the test. */
-export async function startPair(t: TestContext, protocol: Spoken, options: Options) {
+export async function startPair(t: TestContext, protocol: SpokenProtocol, options: Options) {
   const { script, changes, countTokens, ...rest } = options
-  const { dialect, provider, model } = dialects[protocol]
+  const { dialect, provider, model } = spoken[protocol]
   const upstream = await startScriptedUpstream({
     dialect,
     script,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dataFrame } from '../../support/dialects/dialect.ts'
-import { everyProtocol, startPair, tool, translated, usageAtStart } from './setup.ts'
+import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { startPair, tool, translated, usageAtStart } from './setup.ts'
 
 for (const protocol of everyProtocol) {
   test(`S2, ${protocol}: an answer that the token limit cut ends with max_tokens`, async t => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { awsEvent } from '../../support/dialects/aws-frame.ts'
 import { dataFrame } from '../../support/dialects/dialect.ts'
-import { afterCall, everyProtocol, type Spoken, startPair, tool, translated } from './setup.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { afterCall, startPair, tool, translated } from './setup.ts'
 
 const call = { name: 'look', input: { what: 'the sea' } }
 const toolAnswer = { tool_calls: [call] }
@@ -96,7 +97,7 @@ const part = (parts: object[], finish?: string) =>
 const done = Buffer.from('data: [DONE]\n\n')
 
 /** Answers as only some protocols can give them, frame by frame. */
-const odd: readonly (readonly [string, Spoken, readonly (string | Buffer)[], object])[] = [
+const odd: readonly (readonly [string, SpokenProtocol, readonly (string | Buffer)[], object])[] = [
   [
     'T3, openai-chat: text and a tool call in the same chunk keep the arguments of that chunk',
     'openai-chat',

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dataFrame } from '../../support/dialects/dialect.ts'
-import { afterCall, type Spoken, startPair, tool } from './setup.ts'
+import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { afterCall, startPair, tool } from './setup.ts'
 
 const thinkingOn = { thinking: { type: 'adaptive' }, max_tokens: 4096 }
 
 /** Protocols that carry reasoning state from turn to turn, and where it stands in the next request. */
-const carriers: readonly (readonly [Spoken, (sent: string) => boolean])[] = [
+const carriers: readonly (readonly [SpokenProtocol, (sent: string) => boolean])[] = [
   ['openai-responses', sent => sent.includes('"encrypted_content":"sig_0"')],
   ['gemini', sent => sent.includes('"thoughtSignature":"sig_0"')],
   ['bedrock-converse', sent => sent.includes('"signature":"sig_0"')],
@@ -72,7 +73,7 @@ test('K6: reasoning of OpenAI is asked for with a summary', async t => {
   assert.equal(sent<{ reasoning: { summary: string } }>().reasoning.summary, 'auto')
 })
 
-const withoutThinking: readonly (readonly [Spoken, string])[] = [
+const withoutThinking: readonly (readonly [SpokenProtocol, string])[] = [
   ['openai-chat', 'any-model'],
   ['openai-responses', 'gpt-4o'],
   ['gemini', 'gemini-1.5-flash'],

@@ -1,6 +1,7 @@
 import { invalid } from '../../platform/errors.ts'
-import { isRecord, type Json, textIn } from '../../platform/json.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../platform/json.ts'
 import type { Note } from './settings.ts'
+import { toolCallId } from './tool-names.ts'
 
 /** A content block in Anthropic's format. */
 export type Block = Json & { readonly type: string }
@@ -78,4 +79,23 @@ export function inputOf(text: unknown, path: string, note: Note): Json {
   }
   note(path, 'wrapped')
   return { arguments: raw }
+}
+
+/** The blocks of a content that is a text or a list of parts; none when it is absent. */
+export function contentBlocks(
+  content: unknown,
+  path: string,
+  partBlocks: (part: Json, path: string) => readonly Block[],
+): readonly Block[] {
+  if (isAbsent(content)) return []
+  if (typeof content === 'string') return textBlocks(content)
+  if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
+  return content.flatMap((part, at) => partBlocks(recordOf(part), `${path}.${at}`))
+}
+
+/** What a tool gave for the call `id`; `idPath` is where that stands. A result must hold something. */
+export function resultBlock(id: unknown, content: readonly Block[], idPath: string): Block {
+  if (typeof id !== 'string') throw invalid(`${idPath} must name a call`)
+  const shown = content.length > 0 ? content : [{ type: 'text', text: '(no output)' }]
+  return { type: 'tool_result', tool_use_id: toolCallId(id), content: shown }
 }

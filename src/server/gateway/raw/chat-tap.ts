@@ -1,62 +1,37 @@
 import { isRecord, listOf, recordOf } from '../../platform/json.ts'
 import { chatUsageOf } from '../counting/chat-usage.ts'
-import { noTokens, type TokenCounts } from '../counting/token-counts.ts'
 import { stringEnd } from '../splice.ts'
 import { faultOf } from './answer-fields.ts'
-import { createFrameSplitter, dataOf, dataText } from './frame-splitter.ts'
-import type { UpstreamFault, UsageTap } from './wire.ts'
+import { dataOf, dataText } from './frame-splitter.ts'
+import { StreamTap } from './stream-tap.ts'
+import type { UsageTap } from './wire.ts'
 
 /** What a chunk may say besides more text. Usage and finish reasons are null in most chunks. */
 const telling = /"(?:finish_reason|usage|error)"\s*:\s*[^\sn]|"index"\s*:\s*[1-9]|\[DONE\]/
 /** Where the text of a delta begins. */
 const textStart = /"(?:content|reasoning_content|reasoning|arguments|refusal)"\s*:\s*"/
-const bytesPerToken = 4
 
 /** Reads along with a stream of Chat Completions. */
 export const createChatTap = (): UsageTap => new ChatTap()
 
-class ChatTap implements UsageTap {
-  stopReason: string | undefined
-  isUnderWay = false
-  end: UsageTap['end']
-  fault: UpstreamFault | undefined
-  frames = 0
-  readonly takesPings = true
-  readonly #splitter = createFrameSplitter(frame => this.#onFrame(frame))
+class ChatTap extends StreamTap {
+  override readonly takesPings = true
   /** The choices that have come, and whether each has its end. */
   readonly #choices = new Map<unknown, boolean>()
-  #counts: TokenCounts = noTokens
-  #hasCounts = false
-  #contentBytes = 0
-  #isFinishing = false
 
-  push(chunk: Buffer): void {
-    this.#splitter.push(chunk)
-  }
-
-  finish(): void {
-    this.#isFinishing = true
-    this.#splitter.finish()
-  }
-
-  get hasContent(): boolean {
+  override get hasContent(): boolean {
     return this.isUnderWay
   }
 
-  get usage(): TokenCounts {
-    if (this.#hasCounts || this.frames === 0) return this.#counts
-    return { ...this.#counts, output_tokens: Math.ceil(this.#contentBytes / bytesPerToken), estimated: true }
-  }
-
-  #onFrame(frame: Buffer): void {
+  protected override onFrame(frame: Buffer): void {
     const text = frame.toString('latin1')
     if (!text.includes('data:')) return
     const found = textStart.exec(text)
     if (found) {
       const start = found.index + found[0].length
-      this.#contentBytes += stringEnd(frame, start - 1) - start - 1
+      this.contentBytes += stringEnd(frame, start - 1) - start - 1
     }
-    if (this.isUnderWay && !this.#isFinishing && !telling.test(text)) {
+    if (this.isUnderWay && !this.isFinishing && !telling.test(text)) {
       this.frames++
       return
     }
@@ -74,8 +49,8 @@ class ChatTap implements UsageTap {
     }
     const update = chatUsageOf(data['usage'])
     if (update) {
-      this.#counts = { ...this.#counts, ...update }
-      this.#hasCounts ||= update.output_tokens !== undefined
+      this.counts = { ...this.counts, ...update }
+      this.hasFinalCount ||= update.output_tokens !== undefined
     }
     const choices = listOf(data['choices']).map(recordOf)
     for (const choice of choices) this.#onChoice(choice)

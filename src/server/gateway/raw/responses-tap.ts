@@ -1,50 +1,25 @@
 import { isRecord, recordOf } from '../../platform/json.ts'
 import { responsesUsageOf } from '../counting/responses-usage.ts'
-import { noTokens, type TokenCounts } from '../counting/token-counts.ts'
 import { stringEnd } from '../splice.ts'
 import { faultOf, stopReasonOf } from './answer-fields.ts'
-import { createFrameSplitter, dataOf } from './frame-splitter.ts'
-import type { UpstreamFault, UsageTap } from './wire.ts'
+import { dataOf } from './frame-splitter.ts'
+import { StreamTap } from './stream-tap.ts'
+import type { UsageTap } from './wire.ts'
 
 /** What says no more than that the request has been taken. */
 const opening = new Set(['response.created', 'response.queued', 'response.in_progress'])
 const endings = new Set(['response.completed', 'response.incomplete', 'response.failed'])
-const bytesPerToken = 4
 
 /** Reads along with a stream of OpenAI's Responses. */
 export const createResponsesTap = (): UsageTap => new ResponsesTap()
 
-class ResponsesTap implements UsageTap {
-  stopReason: string | undefined
-  isUnderWay = false
-  hasContent = false
-  end: UsageTap['end']
-  fault: UpstreamFault | undefined
-  frames = 0
-  readonly takesPings = true
-  readonly #splitter = createFrameSplitter(frame => this.#onFrame(frame))
-  #counts: TokenCounts = noTokens
-  #hasCounts = false
-  #contentBytes = 0
-  #isFinishing = false
+class ResponsesTap extends StreamTap {
+  override hasContent = false
+  override readonly takesPings = true
 
-  push(chunk: Buffer): void {
-    this.#splitter.push(chunk)
-  }
-
-  finish(): void {
-    this.#isFinishing = true
-    this.#splitter.finish()
-  }
-
-  get usage(): TokenCounts {
-    if (this.#hasCounts || this.frames === 0) return this.#counts
-    return { ...this.#counts, output_tokens: Math.ceil(this.#contentBytes / bytesPerToken), estimated: true }
-  }
-
-  #onFrame(frame: Buffer): void {
+  protected override onFrame(frame: Buffer): void {
     const name = eventName(frame)
-    if (name === undefined || (this.#isFinishing && dataOf(frame) === undefined)) return
+    if (name === undefined || (this.isFinishing && dataOf(frame) === undefined)) return
     this.frames++
     if (endings.has(name)) this.#onEnding(name, frame)
     else if (name === 'error') {
@@ -58,8 +33,8 @@ class ResponsesTap implements UsageTap {
     // The answer once more, whole: one too long to be kept has its usage near the end.
     const usage = isRecord(response) ? response['usage'] : lastUsage(frame)
     const update = responsesUsageOf(usage)
-    this.#counts = { ...this.#counts, ...update }
-    this.#hasCounts ||= update.output_tokens !== undefined
+    this.counts = { ...this.counts, ...update }
+    this.hasFinalCount ||= update.output_tokens !== undefined
     this.stopReason = isRecord(response) ? stopReasonOf(response) : name.slice('response.'.length)
     if (name === 'response.failed') {
       this.fault ??= faultOf(response)
@@ -75,7 +50,7 @@ class ResponsesTap implements UsageTap {
     this.hasContent = true
     if (!name.endsWith('.delta')) return
     const at = frame.indexOf(deltaKey)
-    if (at >= 0) this.#contentBytes += stringEnd(frame, at + deltaKey.length - 1) - at - deltaKey.length - 1
+    if (at >= 0) this.contentBytes += stringEnd(frame, at + deltaKey.length - 1) - at - deltaKey.length - 1
   }
 }
 

@@ -1,12 +1,12 @@
 import { recordOf } from '../../platform/json.ts'
-import { noTokens, type TokenCounts, tokenCount, withUsage } from '../counting/token-counts.ts'
+import { tokenCount, withUsage } from '../counting/token-counts.ts'
 import { faultOf } from './answer-fields.ts'
-import { createFrameSplitter, dataOf } from './frame-splitter.ts'
-import type { UpstreamFault, UsageTap } from './wire.ts'
+import { dataOf } from './frame-splitter.ts'
+import { StreamTap } from './stream-tap.ts'
+import type { UsageTap } from './wire.ts'
 
 /** About what one text delta costs around its text. */
 const deltaOverheadBytes = 118
-const bytesPerToken = 4
 
 /**
  * Searches a stream of Anthropic's events for the few that carry usage or end it, and parses only those. Source:
@@ -14,41 +14,20 @@ const bytesPerToken = 4
  */
 export const createUsageTap = (): UsageTap => new MessagesTap()
 
-class MessagesTap implements UsageTap {
-  stopReason: string | undefined
-  takesPings = false
-  isUnderWay = false
-  hasContent = false
-  end: UsageTap['end']
-  fault: UpstreamFault | undefined
-  frames = 0
-  readonly #splitter = createFrameSplitter(frame => this.#onFrame(frame))
-  #counts: TokenCounts = noTokens
-  #hasFinalCount = false
-  #contentBytes = 0
-  #isFinishing = false
+class MessagesTap extends StreamTap {
+  override takesPings = false
+  override hasContent = false
 
-  push(chunk: Buffer): void {
-    this.#splitter.push(chunk)
+  /** No ping may come before message_start, and with it come the first counts. */
+  protected override get isCounting(): boolean {
+    return this.takesPings
   }
 
-  finish(): void {
-    this.#isFinishing = true
-    this.#splitter.finish()
-  }
-
-  get usage(): TokenCounts {
-    // No ping may come before message_start, and with it come the first counts.
-    if (!this.takesPings || this.#hasFinalCount) return this.#counts
-    const sent = Math.max(this.#counts.output_tokens, Math.ceil(this.#contentBytes / bytesPerToken))
-    return { ...this.#counts, output_tokens: sent, estimated: true }
-  }
-
-  #onFrame(frame: Buffer): void {
+  protected override onFrame(frame: Buffer): void {
     const name = eventName(frame)
     if (name === undefined) return
     // Of the last frame, without its empty line, more may be missing than that.
-    if (this.#isFinishing && dataOf(frame) === undefined) return
+    if (this.isFinishing && dataOf(frame) === undefined) return
     this.frames++
     if (name === 'message_start') this.#onStart(frame)
     else if (name === 'error') this.#onError(frame)
@@ -57,7 +36,7 @@ class MessagesTap implements UsageTap {
 
   #onStart(frame: Buffer): void {
     this.takesPings = true
-    this.#counts = withUsage(this.#counts, recordOf(dataOf(frame)?.['message'])['usage'])
+    this.counts = withUsage(this.counts, recordOf(dataOf(frame)?.['message'])['usage'])
   }
 
   #onError(frame: Buffer): void {
@@ -67,7 +46,7 @@ class MessagesTap implements UsageTap {
 
   #onProgress(name: string, frame: Buffer): void {
     if (this.end === undefined) this.isUnderWay = true
-    if (name === 'content_block_delta') this.#contentBytes += Math.max(0, frame.length - deltaOverheadBytes)
+    if (name === 'content_block_delta') this.contentBytes += Math.max(0, frame.length - deltaOverheadBytes)
     if (name.startsWith('content_block')) this.hasContent = true
     else if (name === 'message_delta') this.#onDelta(frame)
     else if (name === 'message_stop') this.end ??= 'stop'
@@ -76,8 +55,8 @@ class MessagesTap implements UsageTap {
   #onDelta(frame: Buffer): void {
     const data = dataOf(frame)
     const stated = recordOf(data?.['usage'])
-    this.#counts = withUsage(this.#counts, stated)
-    this.#hasFinalCount ||= tokenCount(stated['output_tokens']) !== undefined
+    this.counts = withUsage(this.counts, stated)
+    this.hasFinalCount ||= tokenCount(stated['output_tokens']) !== undefined
     const reason = recordOf(data?.['delta'])['stop_reason']
     if (typeof reason === 'string') this.stopReason = reason
   }

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import { type Block, fileBlock, imageBlock, inputOf, textBlocks } from '../content-parts.ts'
+import { type Block, contentBlocks, fileBlock, imageBlock, inputOf, resultBlock, textBlocks } from '../content-parts.ts'
 import type { Conversation } from '../conversation.ts'
 import type { Note } from '../settings.ts'
 import { toolCallId, toolName } from '../tool-names.ts'
@@ -39,32 +39,21 @@ function addMessage(message: Json, place: Place): void {
       conversation.add('assistant', assistantBlocks(message, place))
       break
     case 'tool':
-      conversation.add('user', [resultBlock(message['tool_call_id'], content, path)])
+      conversation.add('user', [
+        resultBlock(message['tool_call_id'], blocksOf(content, `${path}.content`), `${path}.tool_call_id`),
+      ])
       break
     case 'function':
-      conversation.add('user', [resultBlock(place.calls.get(String(message['name'])), content, path)])
+      conversation.add('user', [
+        resultBlock(place.calls.get(String(message['name'])), blocksOf(content, `${path}.content`), `${path}.name`),
+      ])
       break
     default:
       throw invalid(`${path}.role must be system, developer, user, assistant or tool`)
   }
 }
 
-function resultBlock(id: unknown, content: unknown, path: string): Block {
-  if (typeof id !== 'string') throw invalid(`${path}.tool_call_id must name a call`)
-  const blocks = blocksOf(content, `${path}.content`)
-  return {
-    type: 'tool_result',
-    tool_use_id: toolCallId(id),
-    content: blocks.length > 0 ? blocks : [{ type: 'text', text: '(no output)' }],
-  }
-}
-
-function blocksOf(content: unknown, path: string): readonly Block[] {
-  if (isAbsent(content)) return []
-  if (typeof content === 'string') return textBlocks(content)
-  if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
-  return content.flatMap((part, at) => partBlocks(recordOf(part), `${path}.${at}`))
-}
+const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
 
 function partBlocks(part: Json, path: string): readonly Block[] {
   switch (part['type']) {

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import { type Block, fileBlock, imageBlock, inputOf, textBlocks } from '../content-parts.ts'
+import { isAbsent, isRecord, type Json, textIn } from '../../../platform/json.ts'
+import { type Block, contentBlocks, fileBlock, imageBlock, inputOf, resultBlock, textBlocks } from '../content-parts.ts'
 import type { Conversation } from '../conversation.ts'
 import type { Note } from '../settings.ts'
 import { toolCallId, toolName } from '../tool-names.ts'
@@ -50,7 +50,7 @@ function addItem(item: Json, place: Place): void {
       break
     case 'function_call_output':
     case 'custom_tool_call_output':
-      conversation.add('user', [resultBlock(item['call_id'], item['output'], path)])
+      conversation.add('user', [outputBlock(item['call_id'], item['output'], path)])
       break
     case 'item_reference':
       throw invalid(`${path}: nothing is stored here, so items cannot be referred to; send the item itself`)
@@ -70,7 +70,7 @@ function addOther(type: string, item: Json, { path, conversation, note, callIds 
   }
   const callId = textIn(item['call_id']) ?? callIds.get(item['id']) ?? item['id']
   if (type.endsWith('_output')) {
-    conversation.add('user', [resultBlock(callId, found.tool.outputOf(item), path)])
+    conversation.add('user', [outputBlock(callId, found.tool.outputOf(item), path)])
     return
   }
   if (typeof callId === 'string') callIds.set(item['id'], callId)
@@ -90,22 +90,10 @@ function callBlock({ call_id: id, name, namespace }: Json, input: Json, path: st
   return { type: 'tool_use', id: toolCallId(id), name: toolName(name, textIn(namespace)), input }
 }
 
-function resultBlock(id: unknown, output: unknown, path: string): Block {
-  if (typeof id !== 'string') throw invalid(`${path}.call_id must name a call`)
-  const blocks = blocksOf(output, `${path}.output`)
-  return {
-    type: 'tool_result',
-    tool_use_id: toolCallId(id),
-    content: blocks.length > 0 ? blocks : [{ type: 'text', text: '(no output)' }],
-  }
-}
+const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
 
-function blocksOf(content: unknown, path: string): readonly Block[] {
-  if (isAbsent(content)) return []
-  if (typeof content === 'string') return textBlocks(content)
-  if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
-  return content.flatMap((part, at) => partBlocks(recordOf(part), `${path}.${at}`))
-}
+const outputBlock = (id: unknown, output: unknown, path: string): Block =>
+  resultBlock(id, blocksOf(output, `${path}.output`), `${path}.call_id`)
 
 function partBlocks(part: Json, path: string): readonly Block[] {
   switch (part['type']) {
