@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { sseReader } from '../../../contract/sse.ts'
+import { createFrameReader } from './frame-reader.ts'
+
+/** What the reader makes of `bytes` in pieces. */
+function read(bytes: Buffer, cuts: readonly number[] = []) {
+  const reader = createFrameReader('sse')
+  const places = [...new Set(cuts.map(cut => cut % (bytes.length + 1)))].toSorted((a, b) => a - b)
+  const pieces = [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length))
+  return pieces.flatMap(piece => reader.push(piece).frames)
+}
+
+/** Lines as upstreams write them, and as they should not. */
+const line = fc.oneof(
+  fc.string({ unit: 'grapheme' }).map(text => `data: ${text.replaceAll(/[\r\n]/g, '')}`),
+  fc.constantFrom(
+    'data:{"a":1}',
+    'event: ping',
+    'event:x',
+    ': keep-alive',
+    'id: 7',
+    'retry: 1',
+    'data',
+    '',
+    '\uFEFFdata: x',
+  ),
+)
+const stream = fc
+  .array(fc.tuple(line, fc.constantFrom('\n', '\n\n', '\r\n', '\r\n\r\n', '\n\n\n')), { maxLength: 20 })
+  .map(lines => lines.map(([text, end]) => text + end).join(''))
+
+test('T12: whatever the spelling and wherever it is cut, the frames are those of the standard', () => {
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(), { maxLength: 8 }), (text, cuts) => {
+      const expected = [...sseReader()(text)].map(({ event, data }) => ({ event, data }))
+      assert.deepEqual(read(Buffer.from(text), cuts), expected)
+    }),
+  )
+})
+
+test('characters cut between chunks are whole again', () => {
+  const bytes = Buffer.from('data: über 🌊\n\ndata: ok\n\n')
+  for (let at = 0; at <= bytes.length; at++) {
+    assert.deepEqual(
+      read(bytes, [at]).map(({ data }) => data),
+      ['über 🌊', 'ok'],
+    )
+  }
+})
+
+test('F17: a line of more than 1 MiB is a fault, and what came before it is kept', () => {
+  const reader = createFrameReader('sse')
+  assert.deepEqual(reader.push(Buffer.from('data: first\n\n')).frames, [{ event: undefined, data: 'first' }])
+  const long = Buffer.from(`data: ${'x'.repeat(100_000)}`)
+  assert.equal(reader.push(long).fault, undefined)
+  const faults = Array.from({ length: 11 }, () => reader.push(long.subarray(6)).fault)
+  assert.equal(faults.at(-1), 'sent a line that is too long')
+})
