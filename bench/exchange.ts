@@ -1,12 +1,18 @@
 // The requests and answers of the raw-lane case, as sender, upstream and receiver all know them.
 
-/** What the upstream answers, named in the request's model: JSON at once, or a stream, as fast as possible or paced. */
-export type Kind = 'json' | 'burst' | 'paced'
+/**
+ * What the upstream answers, named in the request's model: JSON at once, or a stream, as fast as possible, paced, or
+ * with a prompt beginning and the rest after one pause.
+ */
+export const kinds = ['json', 'burst', 'paced', 'prompt'] as const
+export type Kind = (typeof kinds)[number]
 
 /** Events of one stream. */
 export const eventsPerStream = 100
 /** The events that are text; the other five open and close the message. */
 export const deltasPerStream = eventsPerStream - 5
+/** Events of the beginning of a prompt stream, two of them text. */
+export const promptEvents = 4
 /** Between two events of a paced stream. */
 export const paceMs = 20
 
@@ -42,12 +48,15 @@ const usage = {
 }
 const message = { id: 'msg_01', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null, usage }
 
+/** What the model says in the whole answer. */
+export const answerText: string = 'All is well. '.repeat(52)
+
 /** The whole answer of 1 KB. */
 export const jsonAnswer: Buffer = Buffer.from(
   JSON.stringify({
     ...message,
     stop_reason: 'end_turn',
-    content: [{ type: 'text', text: 'All is well. '.repeat(52) }],
+    content: [{ type: 'text', text: answerText }],
   }),
 )
 
@@ -71,9 +80,13 @@ export const closingFrames: readonly string[] = [
   frame({ type: 'message_stop' }),
 ]
 
-/** A text event that carries its number and the time, so that the receiver knows what is missing and how late it came. */
+/** The text of a text event: its number and the time, so that the receiver knows what is missing and how late it came. */
+export const stampedText = (number: number): string =>
+  `n${String(number).padStart(4, '0')}t${String(nowUs()).padStart(16, '0')}`
+
+/** A text event with its stamp. */
 export function deltaFrame(number: number): string {
-  const text = `n${String(number).padStart(4, '0')}t${String(nowUs()).padStart(16, '0')}`
+  const text = stampedText(number)
   const spare =
     eventBytes - frame({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }).length
   return frame({
@@ -83,9 +96,9 @@ export function deltaFrame(number: number): string {
   })
 }
 
-/** Number and time of a text event; undefined for any other frame. */
+/** Number and time of a text event, in any dialect; undefined for any other frame. */
 export function readDelta(text: string): { readonly number: number; readonly sentUs: number } | undefined {
-  const found = /"text":"n(\d{4})t(\d{16})/.exec(text)
+  const found = /":"n(\d{4})t(\d{16})/.exec(text)
   return found ? { number: Number(found[1]), sentUs: Number(found[2]) } : undefined
 }
 

@@ -1,29 +1,71 @@
 import { AppError, invalid } from '../platform/errors.ts'
-import type { Ask, Call } from './call.ts'
-import { checksOf } from './ingress/request-checks.ts'
-import { scanTopLevel } from './splice.ts'
+import type { Ask, Call, CallKind } from './call.ts'
+import { type Body, checkedFields, checksOf } from './ingress/request-checks.ts'
+import { blankEnd } from './json-tokens.ts'
+import { keysOf, type OwnMembers, ownMembers } from './own-members.ts'
+import type { Span } from './splice.ts'
 
 /** The formats in which an answer can be streamed. */
-const streamed: ReadonlySet<Call['kind']> = new Set(['messages', 'chat', 'responses'])
+const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'])
+
+const keys = keysOf(checkedFields)
 
 /**
  * Checks the few fields that routing and budgets depend on; all else is open and passes. Throws `invalid_request` that
- * names the field. Source: Gateway, section 1.
+ * names the field. Every byte of the body is checked, but no object is built of it: that is three quarters of what
+ * JSON.parse costs. Source: Gateway, section 1.
  */
 export function readRequest({ kind, body }: Pick<Call, 'kind' | 'body'>): Ask {
-  const parsed = parsedObject(body)
-  const { model, stream } = parsed
+  const members = ownMembers(body, keys)
+  if (!members) throw refusalOf(body)
+  const fields = outline(body, members)
+  const { model, stream } = fields
   if (typeof model !== 'string') throw invalid(model === undefined ? 'model is required' : 'model must be a string')
   if (model === '') throw invalid('model must not be empty')
   const { watched, allowsNull, maxTokens } = checksOf[kind]
-  const mostTokens = maxTokens(parsed)
+  const mostTokens = maxTokens(fields)
   const saysStream = stream !== undefined && !(allowsNull && stream === null)
   if (saysStream && typeof stream !== 'boolean') throw invalid('stream must be a boolean')
-  const { doubled, model: modelSpan } = scanTopLevel(body, watched)
+  const doubled = members.doubled.find(name => watched.some(key => key === name))
   if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
-  // Both readings of the body agree on valid JSON, so this would be a fault of the scanner.
+  const [modelSpan] = members.values
   if (!modelSpan) throw new AppError('internal', 'the body could not be read')
   return { model, modelSpan, stream: stream === true && streamed.has(kind), maxTokens: mostTokens }
+}
+
+/** The values of the checked fields, in their order. */
+function outline(body: Buffer, { values }: OwnMembers): Body {
+  const [model, stream, messages, input, maxTokens, maxCompletionTokens, maxOutputTokens] = values
+  return {
+    model: outlineOf(body, model),
+    stream: outlineOf(body, stream),
+    messages: outlineOf(body, messages),
+    input: outlineOf(body, input),
+    max_tokens: outlineOf(body, maxTokens),
+    max_completion_tokens: outlineOf(body, maxCompletionTokens),
+    max_output_tokens: outlineOf(body, maxOutputTokens),
+  }
+}
+
+/** A value as the checks need it: objects are empty, and arrays hold nothing but whether they hold anything. */
+function outlineOf(body: Buffer, span: Span | undefined): unknown {
+  if (!span) return undefined
+  const { start, end } = span
+  switch (body[start]) {
+    case 0x7b:
+      return {}
+    case 0x5b:
+      return blankEnd(body, start + 1) === end - 1 ? [] : [undefined]
+    default:
+      return JSON.parse(body.toString('utf8', start, end))
+  }
+}
+
+/** What is wrong with a body, in the words of JSON.parse. */
+function refusalOf(body: Buffer): Error {
+  parsedObject(body)
+  // Both readings agree on what is JSON, so this would be a fault of ours.
+  return new AppError('internal', 'the body could not be read')
 }
 
 /** The JSON object in `body`. Throws `invalid_request` for anything else. */

@@ -3,7 +3,9 @@ import type { Route } from '../../contract/route.ts'
 import type { CallKind } from './call.ts'
 import type { Gateway } from './gateway.ts'
 import { httpSink } from './http-sink.ts'
+import { bodyReceiver } from './receive-body.ts'
 
+const defaultBodyLimit = 2 * 1024 * 1024
 const nothing = Buffer.alloc(0)
 const clientGone = new Error('the client is gone')
 
@@ -15,44 +17,45 @@ export interface CallRoute {
 
 /** Serves model calls. Bodies and answers are bytes here: they must reach the other side as they are. */
 export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: readonly CallRoute[]): void {
-  app.register(async scope => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(
-      'application/json',
-      { parseAs: 'buffer' },
-      async (_request: FastifyRequest, body: Buffer) => body,
-    )
-    for (const { route, kind } of routes) {
+  for (const { route, kind } of routes) {
+    app.register(async scope => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('application/json', bodyReceiver(route.bodyLimit ?? defaultBodyLimit))
       scope.route({
         method: route.method,
         url: route.path,
         config: { route },
-        ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
-        handler: (request, reply) => answer(request, reply, kind),
+        handler: (request, reply) => answer(request, reply, { route, kind }),
       })
-    }
-  })
-
-  const answer = async (request: FastifyRequest, reply: FastifyReply, kind: CallKind): Promise<void> => {
-    // OpenAI's clients look for the id under this name.
-    if (request.routeOptions.config.route?.errorShape === 'openai') reply.header('x-request-id', request.id)
-    const gone = new AbortController()
-    reply.raw.once('close', () => {
-      // Without a reason of ours an abort builds an exception with its stack, and each answer ends in a close.
-      if (!reply.raw.writableFinished) gone.abort(clientGone)
     })
-    const queryAt = request.url.indexOf('?')
+  }
+
+  const answer = async (request: FastifyRequest, reply: FastifyReply, { route, kind }: CallRoute): Promise<void> => {
+    const ownHeaders: Record<string, string> = { 'request-id': request.id }
+    if (route.errorShape === 'openai') {
+      // OpenAI's clients look for the id under this name.
+      reply.header('x-request-id', request.id)
+      ownHeaders['x-request-id'] = request.id
+    }
+    const gone = new AbortController()
+    const response = reply.raw
+    response.on('close', () => {
+      // Without a reason of ours an abort builds an exception with its stack, and each answer ends in a close.
+      if (!response.writableFinished) gone.abort(clientGone)
+    })
+    const { url } = request
+    const queryAt = url.indexOf('?')
     const { outcome } = await gateway.call(
       {
         kind,
         body: Buffer.isBuffer(request.body) ? request.body : nothing,
         headers: request.headers,
-        query: queryAt < 0 ? '' : request.url.slice(queryAt),
+        query: queryAt < 0 ? '' : url.slice(queryAt),
         requestId: request.id,
         caller: request.caller,
         signal: gone.signal,
       },
-      httpSink(reply),
+      httpSink(reply, ownHeaders),
     )
     if (outcome === 'aborted' && !reply.sent) reply.hijack()
   }

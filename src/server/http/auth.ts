@@ -5,8 +5,11 @@ import { AppError } from '../platform/errors.ts'
 import { type Caller, masterCaller } from './caller.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 
-/** Decides who calls. Rejects with `unauthorized`, `forbidden` or `rate_limited`. */
-export type Authenticate = (request: IncomingMessage, access: Access) => Promise<Caller>
+/**
+ * Decides who calls: at once, or with a promise where the database has to be asked. Throws, or rejects with,
+ * `unauthorized`, `forbidden` or `rate_limited`.
+ */
+export type Authenticate = (request: IncomingMessage, access: Access) => Caller | Promise<Caller>
 
 interface Options {
   /** Undefined: authentication is off. */
@@ -18,53 +21,54 @@ interface Options {
   readonly redeemTicket: (ticket: string, sessionId: string) => Promise<string | undefined>
 }
 
-const unauthorized = () => new AppError('unauthorized', 'unauthorized')
-const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
+/** As text in between: Node makes that three times as fast as a buffer. */
+const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
 
 /** Checks callers against the master key. Interface: Authentication; order of headers: security S01. */
 export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTicket }: Options): Authenticate {
   const master = masterKey === undefined ? undefined : digest(masterKey)
-  const ticketHolder = async (request: IncomingMessage): Promise<Caller | undefined> => {
+  const refusalOf = ({ socket }: IncomingMessage): AppError => {
+    if (logins.admits(socket.remoteAddress ?? '')) return new AppError('unauthorized', 'unauthorized')
+    return new AppError('rate_limited', 'too many failed logins from this address; wait a minute', {
+      headers: { 'retry-after': '60' },
+    })
+  }
+  const ticketHolder = async (request: IncomingMessage): Promise<Caller> => {
     const found = presentedTicket(request)
     const principal = found && (await redeemTicket(found.ticket, found.sessionId))
+    if (principal === undefined) throw refusalOf(request)
     // It opens one stream of one session, which its holder was allowed to see.
-    return principal === undefined ? undefined : { principal, role: 'user', ownerScope: undefined }
+    return { principal, role: 'user', ownerScope: undefined }
   }
-  const holderOf = async (request: IncomingMessage, access: Access, key: Buffer): Promise<Caller | undefined> => {
-    const presented = presentedKey(request, access)
-    if (presented !== undefined) return timingSafeEqual(digest(presented), key) ? masterCaller : undefined
-    return access === 'key-or-query' ? ticketHolder(request) : undefined
-  }
-  return async (request, access) => {
+  return (request, access) => {
     if (!master) {
       if (!insecureNoAuth && !isLocalRequest(request)) throw new AppError('forbidden', 'forbidden')
       return masterCaller
     }
-    const holder = await holderOf(request, access, master)
-    if (holder) return holder
-    const address = request.socket.remoteAddress ?? ''
-    if (!logins.admits(address)) {
-      throw new AppError('rate_limited', 'too many failed logins from this address; wait a minute', {
-        headers: { 'retry-after': '60' },
-      })
-    }
-    throw unauthorized()
+    const presented = presentedKey(request, access)
+    if (presented !== undefined && timingSafeEqual(digest(presented), master)) return masterCaller
+    if (presented === undefined && access === 'key-or-query') return ticketHolder(request)
+    throw refusalOf(request)
   }
 }
 
 /** The key of a request: Bearer, then x-api-key, then `?key=` where the route allows it. */
 function presentedKey(request: IncomingMessage, access: Access): string | undefined {
   const { headers, rawHeaders } = request
-  const authorizations = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
+  const { authorization } = headers
   // Which one counts is a matter of opinion, so none does: as wrong as a wrong key.
-  if (authorizations > 1) return ''
-  const bearer = /^bearer(?:\s+(.*))?$/i.exec(headers.authorization ?? '')
+  if (authorization !== undefined && countOf('authorization', rawHeaders) > 1) return ''
+  const bearer = /^bearer(?:\s+(.*))?$/i.exec(authorization ?? '')
   if (bearer) return bearer[1]?.trim() ?? ''
   const apiKey = headers['x-api-key']
   if (typeof apiKey === 'string') return apiKey
   if (access !== 'key-or-query') return undefined
   return queryOf(request).get('key') ?? undefined
 }
+
+/** How often a header was sent; names and values take turns in `rawHeaders`. */
+const countOf = (name: string, rawHeaders: readonly string[]): number =>
+  rawHeaders.filter((given, at) => at % 2 === 0 && given.toLowerCase() === name).length
 
 /** `?ticket=` on the stream of a session. */
 function presentedTicket(request: IncomingMessage): { ticket: string; sessionId: string } | undefined {

@@ -1,5 +1,4 @@
 import {
-  type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
@@ -59,10 +58,7 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
   }
 
   const app = fastify({
-    loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    // Log lines name their request themselves; a logger of its own for each request costs time on every one.
-    childLoggerFactory: logger => logger,
     bodyLimit: defaultBodyLimit,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -75,6 +71,7 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     frameworkErrors: (error, request, reply) => void refuseUnroutable(error, request, reply),
     schemaErrorFormatter: (errors, part) => new AppError('invalid_request', validationMessage(errors, part)),
   })
+  writeLogTo(app, log)
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
   app.removeAllContentTypeParsers()
@@ -82,16 +79,18 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     parseJsonBody(text),
   )
 
-  app.addHook('onRequest', async (request, reply) => {
+  // With a call-back: a promise for each request costs more than all that is done here.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id)
     const { route } = request.routeOptions.config
-    if (!route) return
-    if (route.access === 'webhook') return
-    request.caller = route.access === 'public' ? masterCaller : await authenticate(request.raw, route.access)
-    if (route.access === 'admin' && request.caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
-    // No id and no filter holds a NUL, and the database refuses it.
-    if (request.url.includes('%00')) throw invalid('the address holds a NUL character')
-    if (route.body) requireJson(request)
+    if (!route || route.access === 'webhook') return done()
+    const caller = route.access === 'public' ? masterCaller : authenticate(request.raw, route.access)
+    if (caller instanceof Promise) {
+      caller.then(found => admit(request, route, found)).then(() => done(), done)
+      return
+    }
+    admit(request, route, caller)
+    done()
   })
 
   app.setNotFoundHandler(async (request, reply) => {
@@ -107,10 +106,19 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
     const translated = translateError(thrown)
     const answer = errorAnswer(translated, shape, request.id)
     if (answer.isOurs)
-      request.log.error({ err: translated, request_id: request.id, url: pathOf(request.url) }, 'request failed')
+      log.error({ err: translated, request_id: request.id, url: pathOf(request.url) }, 'request failed')
     return sendError(reply, answer)
   })
   return app
+}
+
+/**
+ * What the library itself has to say goes to our log. Given a logger as an option, it would make a child of it and two
+ * listeners for each request, for lines that are switched off here.
+ */
+function writeLogTo(app: FastifyInstance, log: Log): void {
+  const { error, warn, fatal } = log
+  Object.assign(app.log, { error: error.bind(log), warn: warn.bind(log), fatal: fatal.bind(log) })
 }
 
 const noSuchPath = (url: string): AppError =>
@@ -128,6 +136,15 @@ function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<ty
     .send(body)
 }
 
+/** Lets a known caller in, unless the route is not for them or the request is none that it takes. */
+function admit(request: FastifyRequest, route: Route, caller: Caller): void {
+  request.caller = caller
+  if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+  // No id and no filter holds a NUL, and the database refuses it.
+  if (request.url.includes('%00')) throw invalid('the address holds a NUL character')
+  if (route.body) requireJson(request)
+}
+
 /** Refuses a body in another format before it is read. Without a body no type is needed. */
 function requireJson({ headers }: FastifyRequest): void {
   const type = headers['content-type']
@@ -140,8 +157,11 @@ function requireJson({ headers }: FastifyRequest): void {
   }
 }
 
-const shapeOfPath = (url: string): ErrorShape =>
-  url.startsWith('/api/v1/') ? 'plain' : /^\/v1\/(messages|models)/.test(url) ? 'anthropic' : 'nested'
+function shapeOfPath(url: string): ErrorShape {
+  if (url.startsWith('/api/v1/')) return 'plain'
+  if (/^\/v1\/(messages|models)/.test(url)) return 'anthropic'
+  return /^\/v1\/(chat|responses|embeddings)/.test(url) ? 'openai' : 'nested'
+}
 
 /** The path without its query, which may hold a key. */
 const pathOf = (url: string): string => url.split('?')[0] ?? ''

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { startBareProxy } from '../contender.ts'
+import { type Kind, kinds } from '../exchange.ts'
+import { startServer } from '../server.ts'
+import { chatBaseOf } from './chat-exchange.ts'
+import type { Endpoint } from './gateway-load.ts'
+import { startClaudeCodeRouter, startPortkey } from './peers.ts'
+import type { Running, Setting } from './running.ts'
+
+/** Raw: client and upstream speak Anthropic's format. Translated: the upstream speaks OpenAI's chat completions. */
+export type Lane = 'raw' | 'translated'
+
+/** The programs that are compared. */
+export type Program = 'direct' | 'bare proxy' | 'Switchyard' | 'Portkey' | 'claude-code-router'
+
+/** Something that may stand between a client and a model provider, on one lane. */
+export interface Contender {
+  readonly program: Program
+  readonly lane: Lane
+  /** The share of the usual number of calls that it is given: less where a call costs twenty times as much. */
+  readonly share: number
+  start(setting: Setting): Promise<Running>
+}
+
+/** Every contender, in the order of a round. On the translated lane the yardstick relays the bytes of the chat stream. */
+export const contenders: readonly Contender[] = [
+  { program: 'direct', lane: 'raw', share: 1, start: startDirect('raw') },
+  { program: 'bare proxy', lane: 'raw', share: 1, start: startYardstick('raw') },
+  { program: 'Switchyard', lane: 'raw', share: 1, start: startSwitchyard('bench') },
+  { program: 'Portkey', lane: 'raw', share: 0.25, start: startPortkey },
+  { program: 'direct', lane: 'translated', share: 1, start: startDirect('translated') },
+  { program: 'bare proxy', lane: 'translated', share: 1, start: startYardstick('translated') },
+  { program: 'Switchyard', lane: 'translated', share: 1, start: startSwitchyard('chat') },
+  { program: 'claude-code-router', lane: 'translated', share: 0.25, start: startClaudeCodeRouter },
+]
+
+/** Asks the upstream in its own dialect. */
+function plainEndpoint(origin: string, lane: Lane, kind: Kind): Endpoint {
+  const path = lane === 'raw' ? '/v1/messages' : `${chatBaseOf(kind)}/chat/completions`
+  return { origin, path, model: `bench/${kind}`, headers: {} }
+}
+
+function startDirect(lane: Lane): Contender['start'] {
+  return async ({ upstream }) => ({
+    pid: undefined,
+    endpoint: kind => plainEndpoint(upstream, lane, kind),
+    stop: async () => undefined,
+  })
+}
+
+function startYardstick(lane: Lane): Contender['start'] {
+  return async ({ upstream }) => {
+    const { origin, pid, stop } = await startBareProxy(upstream)
+    return { pid, endpoint: kind => plainEndpoint(origin, lane, kind), stop }
+  }
+}
+
+/**
+ * The service with all that it does for a call: key, checks, routing, log, booking in its embedded database. Models
+ * `bench/*` are those of an Anthropic upstream, `chat/*` those of a chat one.
+ */
+export function startSwitchyard(models: 'bench' | 'chat'): Contender['start'] {
+  return async ({ upstream, folder }) => {
+    const { url, key, pid, stop } = await startServer({ dataDir: join(folder, 'data'), config: configOf(upstream) })
+    const headers = { 'x-api-key': key }
+    return {
+      pid,
+      endpoint: kind => ({ origin: url, path: '/v1/messages', model: `${models}/${kind}`, headers }),
+      stop,
+    }
+  }
+}
+
+/** More than any scenario needs: what is refused has no cost. */
+const limits = { max_streams: 10_000, max_loop_delay_ms: 60_000 }
+
+function configOf(upstream: string): string {
+  const api_key = 'sk-upstream-0123'
+  const chat = kinds.map(kind => ({
+    model_name: `chat/${kind}`,
+    params: { model: `openai-compatible/${kind}`, api_base: `${upstream}${chatBaseOf(kind)}`, api_key },
+  }))
+  const raw = { model_name: 'bench/*', params: { model: 'anthropic/*', api_base: upstream, api_key } }
+  return JSON.stringify({ model_list: [raw, ...chat], outbound: { allow: [new URL(upstream).host] }, limits })
+}

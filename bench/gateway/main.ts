@@ -1,0 +1,102 @@
+// Measures the model gateway beside a bare proxy and other gateways, in one interleaved run. Linux only.
+// npm run bench:gateway                     three rounds; about twenty minutes
+// npm run bench:gateway -- quick            one round; about seven minutes
+// npm run bench:gateway -- soak [minutes]   10 minutes of mixed load: is the memory flat, does every event arrive?
+// With --write the result is stored below bench/results. Ends with 1 when a target is missed.
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startProgram } from '../program.ts'
+import type { Program } from './contenders.ts'
+import { type Figure, figuresOf, verdictOf } from './figures.ts'
+import { chartsOf } from './measurements.ts'
+import { installPeers } from './peers.ts'
+import { plotOf } from './plot.ts'
+import { machineNow, reportOf, soakReportOf } from './report.ts'
+import { runRounds } from './rounds.ts'
+import type { Setting } from './running.ts'
+import { type Effort, roundsOf } from './scenarios.ts'
+import { runSoak } from './soak.ts'
+
+const results = join(import.meta.dirname, '..', 'results')
+const day = new Date().toISOString().slice(0, 10)
+const machine = machineNow()
+const usage = 'Usage: npm run bench:gateway -- [quick | soak [minutes]] [--write]\n'
+
+// What was started ends with this process, but only when it leaves by itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: readonly string[]): Promise<number> {
+  const run = runFor(args.filter(arg => arg !== '--write'))
+  if (!run) {
+    process.stderr.write(usage)
+    return 1
+  }
+  const { text, figures, files } = await withSetting(run)
+  process.stdout.write(`\n${text}`)
+  if (args.includes('--write')) await store(files)
+  return figures.some(figure => verdictOf(figure) === 'MISSED') ? 1 : 0
+}
+
+/** What a run says, and the files that keep it. */
+interface Told {
+  readonly text: string
+  readonly figures: readonly Figure[]
+  readonly files: Readonly<Record<string, string>>
+}
+
+type Run = (setting: Setting) => Promise<Told>
+
+function runFor([mode, ...rest]: readonly string[]): Run | undefined {
+  const minutes = Number(rest[0] ?? 10)
+  if (mode === 'soak' && rest.length <= 1 && minutes > 0) return setting => soak(setting, minutes)
+  if (rest.length > 0) return undefined
+  if (mode === undefined) return setting => compare(setting, 'full')
+  return mode === 'quick' ? setting => compare(setting, 'quick') : undefined
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+async function compare(setting: Setting, effort: Effort): Promise<Told> {
+  const reason = installPeers()
+  const peers: readonly Program[] = ['Portkey', 'claude-code-router']
+  const absent = new Map(reason === undefined ? [] : peers.map(peer => [peer, reason]))
+  const outcome = await runRounds({ rounds: roundsOf[effort], setting, absent, say })
+  const figures = figuresOf(outcome)
+  const name = `${day}-gateway`
+  const text = reportOf({ day, machine, effort, outcome, figures, plot: `${name}.svg` })
+  const subtitle = `${day}, ${machine}; median of the rounds: ${roundsOf[effort]}`
+  const plot = plotOf({ title: 'Switchyard’s model gateway beside others', subtitle, charts: chartsOf(outcome) })
+  return { text, figures, files: { [`${name}.md`]: text, [`${name}.svg`]: plot } }
+}
+
+async function soak(setting: Setting, minutes: number): Promise<Told> {
+  const outcome = await runSoak({ setting, minutes, say })
+  const text = soakReportOf({ day, machine, minutes, outcome })
+  return { text, figures: outcome.figures, files: { [`${day}-gateway-soak.md`]: text } }
+}
+
+/** Starts the fake upstream and makes a folder, for as long as the run takes. */
+async function withSetting(run: Run): Promise<Told> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-bench-gateway-'))
+  // The database runs as another user, who must be able to pass through.
+  await chmod(folder, 0o711)
+  const upstream = await startProgram<{ origin: string }>(import.meta.resolve('../fake-upstream.ts'), {})
+  try {
+    return await run({ upstream: upstream.answer.origin, folder })
+  } finally {
+    await upstream.stop()
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+}
+
+async function store(files: Told['files']): Promise<void> {
+  await mkdir(results, { recursive: true })
+  for (const [name, content] of Object.entries(files)) {
+    await writeFile(join(results, name), content)
+    process.stdout.write(`${join(results, name)}\n`)
+  }
+}

@@ -1,0 +1,95 @@
+import { cpus, loadavg, totalmem } from 'node:os'
+import { median, rounded } from '../statistics.ts'
+import { type Figure, verdictOf } from './figures.ts'
+import { measurementTable } from './measurements.ts'
+import { peerVersions } from './peers.ts'
+import type { Outcome } from './rounds.ts'
+import { type Effort, roundsOf, scenarios } from './scenarios.ts'
+import type { Soak } from './soak.ts'
+import { markdownTable } from './table.ts'
+
+/** Everything that a result tells. */
+export interface Result {
+  readonly day: string
+  /** Of what machine, told before the load. */
+  readonly machine: string
+  readonly effort: Effort
+  readonly outcome: Outcome
+  readonly figures: readonly Figure[]
+  /** File name of the plot, which lies beside the text; undefined when none is stored. */
+  readonly plot?: string
+}
+
+/** The machine in a line, with how busy it is now. */
+export function machineNow(): string {
+  const memoryGib = Math.round(totalmem() / 1024 ** 3)
+  const load = loadavg()[0] ?? Number.NaN
+  return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memoryGib} GiB, ${process.platform}, Node ${process.versions.node}, load average ${rounded(load)}`
+}
+
+/** The result as Markdown. */
+export function reportOf({ day, machine, effort, outcome, figures, plot }: Result): string {
+  const rounds = roundsOf[effort]
+  const versions = Object.entries(peerVersions()).map(([peer, version]) => `${peer} ${version}`)
+  const parts = [
+    `# Model gateway, ${day}`,
+    `${machine}; ${versions.join(', ')}. ${rounds} ${rounds === 1 ? 'round' : 'rounds'} (${effort}), interleaved, fresh processes each.`,
+    ...(plot === undefined ? [] : [`![CPU time and memory of each gateway](${plot})`]),
+    '## Figures',
+    figureTable(figures),
+    '## Measurements',
+    ...scenarios.map(scenario => measurementTable(scenario, outcome)),
+    ...failureList(outcome),
+    '## How it was measured',
+    notes.map(note => `- ${note}`).join('\n'),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+interface SoakResult extends Pick<Result, 'day' | 'machine'> {
+  readonly minutes: number
+  readonly outcome: Soak
+}
+
+/** The result of a soak as Markdown. */
+export function soakReportOf({ day, machine, minutes, outcome: { figures, residentMib } }: SoakResult): string {
+  const perMinute = 12
+  const series = Array.from({ length: Math.ceil(residentMib.length / perMinute) }, (_, at) =>
+    rounded(median(residentMib.slice(at * perMinute, (at + 1) * perMinute))),
+  )
+  const parts = [
+    `# Model gateway under load for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, ${day}`,
+    `${machine}. One process, both lanes: JSON of 2.5 and 305 KB, 200 paced streams, streams without pauses.`,
+    figureTable(figures),
+    `Memory of the gateway in MiB, median of each minute: ${series.join(', ')}.`,
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+const notes = [
+  'CPU time is that of all threads of the gateway and of every process it started, from `/proc/PID/task/*/schedstat`, up to 1.2 s after the last answer, divided by requests or by upstream events. Ratios are of medians.',
+  'Switchyard runs as `npm start` starts it: key checked, log and booking on, with its embedded database, whose CPU time is counted and shown apart ("in children"). Memory is that of the gateway process.',
+  'The bare proxy is `node:http` and `undici` with no checks at all. On the translated lane it relays the bytes of the same OpenAI chat answers; gateways there turn them into Anthropic’s format.',
+  'Portkey answers streamed calls with status 500 as it installs today; `@hono/node-server` is pinned to 1.3.3 through `overrides`, which mends it. It runs with `--headless`, `TRUSTED_CUSTOM_HOSTS` and `x-portkey-custom-host`.',
+  'claude-code-router runs with its log off, and a provider for each kind of answer. Both peers get a quarter of the calls, since theirs cost much more, and run on the same Node.',
+  'A stalled event came later than the event before it by more than 200 ms, each measured from when the upstream sent it. "Added" is the time through the gateway minus the time without anything in between.',
+]
+
+function failureList({ failures }: Outcome): string[] {
+  if (failures.length === 0) return []
+  const lines = failures.map(
+    ({ program, lane, scenario, reason }) =>
+      `- ${program}, ${lane}, ${scenario}: ${reason.replaceAll(/\s+/g, ' ').slice(0, 300)}`,
+  )
+  return ['## What did not run', [...new Set(lines)].join('\n')]
+}
+
+function figureTable(figures: readonly Figure[]): string {
+  const rows = figures.map(figure => {
+    const { name, value, unit, goal, detail } = figure
+    const target = goal ? `${goal.is} ${goal.target}` : ''
+    const told = Number.isNaN(value) ? 'not measured' : `${rounded(value)} ${unit}`.trim()
+    return [name, told, target, verdictOf(figure), detail]
+  })
+  return markdownTable(['figure', 'value', 'target', 'verdict', 'detail'], rows)
+}

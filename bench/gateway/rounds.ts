@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventsPerStream } from '../exchange.ts'
+import { residentMib } from '../process-figures.ts'
+import { rounded } from '../statistics.ts'
+import { type Contender, contenders, type Lane, type Program } from './contenders.ts'
+import { startCpuClock } from './cpu-clock.ts'
+import { type GatewayLoad, type LoadResult, sendGatewayLoad } from './gateway-load.ts'
+import type { Running, Setting } from './running.ts'
+import { fits, loadFor, type Scenario, type ScenarioName, scenarios, warmUps } from './scenarios.ts'
+
+/** One measurement of one contender in one round. */
+export interface Sample {
+  readonly program: Program
+  readonly lane: Lane
+  readonly scenario: ScenarioName
+  /** CPU time per request or event, of the process and all that it started; NaN for `direct`. */
+  readonly cpuUs: number
+  /** The part of it that processes it started took. */
+  readonly childrenUs: number
+  readonly result: LoadResult
+  /** Of the process alone, at the end and at the most. */
+  readonly residentMib: number
+  readonly mostResidentMib: number
+}
+
+/** A contender, or one scenario of it, that did not work. */
+export interface Failure {
+  readonly program: Program
+  readonly lane: Lane
+  readonly scenario: ScenarioName | 'start'
+  readonly reason: string
+}
+
+/** What a run brought. */
+export interface Outcome {
+  readonly samples: readonly Sample[]
+  readonly failures: readonly Failure[]
+}
+
+interface Options {
+  readonly rounds: number
+  readonly setting: Setting
+  /** Peers that cannot run at all, with the reason. */
+  readonly absent: ReadonlyMap<Program, string>
+  readonly say: (line: string) => void
+}
+
+/** Measures every contender once a round, one after the other, each in fresh processes. */
+export async function runRounds({ rounds, setting, absent, say }: Options): Promise<Outcome> {
+  const samples: Sample[] = []
+  const failures: Failure[] = []
+  const present = contenders.filter(({ program }) => !absent.has(program))
+  for (const { program, lane } of contenders) {
+    const reason = absent.get(program)
+    if (reason !== undefined) failures.push({ program, lane, scenario: 'start', reason })
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const contender of present) {
+      say(`round ${round} of ${rounds}: ${contender.program}, ${contender.lane}`)
+      for (const group of processesFor(contender)) {
+        const outcome = await serve(contender, { group, setting, say })
+        samples.push(...outcome.samples)
+        failures.push(...outcome.failures)
+      }
+    }
+  }
+  return { samples, failures }
+}
+
+/** The scenarios that share a process. */
+function processesFor(contender: Contender): Scenario[][] {
+  const own = scenarios.filter(scenario => fits(contender, scenario))
+  const alone = own.filter(({ isAlone = false }) => isAlone).map(scenario => [scenario])
+  return [own.filter(({ isAlone = false }) => !isAlone), ...alone]
+}
+
+interface Service {
+  readonly group: readonly Scenario[]
+  readonly setting: Setting
+  readonly say: (line: string) => void
+}
+
+async function serve(contender: Contender, { group, setting, say }: Service): Promise<Outcome> {
+  const { program, lane } = contender
+  const samples: Sample[] = []
+  const failures: Failure[] = []
+  const failed = (scenario: Failure['scenario'], error: unknown): void => {
+    const reason = error instanceof Error ? error.message : String(error)
+    failures.push({ program, lane, scenario, reason })
+    say(`  ${scenario}: failed: ${reason}`)
+  }
+  const running = await contender.start(setting).catch((error: unknown) => failed('start', error))
+  if (!running) return { samples, failures }
+  try {
+    const staysCold = group.some(({ isAlone = false }) => isAlone) || running.pid === undefined
+    for (const warmUp of staysCold ? [] : warmUps) {
+      const load = loadFor(warmUp, contender)
+      await sendGatewayLoad(running.endpoint(load.kind), load).catch((error: unknown) => failed('start', error))
+    }
+    for (const scenario of group) {
+      const measuring = measure(running, { scenario, load: loadFor(scenario, contender) })
+      const measured = await measuring.catch((error: unknown) => failed(scenario.name, error))
+      if (!measured) continue
+      samples.push({ program, lane, scenario: scenario.name, ...measured })
+      say(`  ${scenario.name}: ${told(measured, scenario)}`)
+    }
+  } finally {
+    await running.stop()
+  }
+  return { samples, failures }
+}
+
+type Measured = Omit<Sample, 'program' | 'lane' | 'scenario'>
+
+function told({ cpuUs, mostResidentMib, result }: Measured, { per }: Scenario): string {
+  const { broken, lostEvents, stalls, fault } = result
+  const faults = broken + lostEvents + stalls > 0 ? `, ${broken} broken, ${lostEvents} lost, ${stalls} stalls` : ''
+  const cost = Number.isNaN(cpuUs) ? '' : `${rounded(cpuUs)} us per ${per}, ${rounded(mostResidentMib)} MiB, `
+  return `${cost}whole ${rounded(result.whole.p50)} ms${faults}${fault === undefined ? '' : ` (${fault})`}`
+}
+
+/** What a contender writes after its answers, such as bookings, is written at most this much later. */
+const afterMs = 1_200
+const lookMs = 100
+
+interface Measurement {
+  readonly scenario: Scenario
+  readonly load: GatewayLoad
+}
+
+async function measure({ pid, endpoint }: Running, { scenario, load }: Measurement): Promise<Measured> {
+  const target = endpoint(load.kind)
+  if (pid === undefined) {
+    const none = { cpuUs: Number.NaN, childrenUs: Number.NaN, residentMib: Number.NaN, mostResidentMib: Number.NaN }
+    return { ...none, result: await sendGatewayLoad(target, load) }
+  }
+  let mostResidentMib = 0
+  const look = (): void => {
+    mostResidentMib = Math.max(mostResidentMib, residentMib(pid))
+  }
+  const timer = setInterval(look, lookMs)
+  try {
+    const clock = startCpuClock(pid)
+    const result = await sendGatewayLoad(target, load)
+    await sleep(afterMs)
+    const { wholeUs, childrenUs } = clock()
+    look()
+    const units = scenario.per === 'event' ? result.calls * eventsPerStream : result.calls
+    return {
+      cpuUs: wholeUs / units,
+      childrenUs: childrenUs / units,
+      result,
+      residentMib: residentMib(pid),
+      mostResidentMib,
+    }
+  } finally {
+    clearInterval(timer)
+  }
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { keysOf, ownMembers } from './own-members.ts'
+
+const names = ['model', 'max_tokens', 'stream']
+const keys = keysOf(names)
+
+/** What the walk finds: undefined for no object, else the text of each value and the keys that came twice. */
+function found(bytes: Buffer) {
+  const members = ownMembers(bytes, keys)
+  return members && { values: members.values.map(span => span && bytes.toString('utf8', span.start, span.end)) }
+}
+
+/** The same by JSON.parse. */
+function parsed(bytes: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function assertAgrees(bytes: Buffer): void {
+  const mine = found(bytes)
+  const theirs = parsed(bytes)
+  assert.equal(mine === undefined, theirs === undefined, bytes.toString('latin1'))
+  const values = mine?.values.map(text => (text === undefined ? undefined : (JSON.parse(text) as unknown)))
+  assert.deepEqual(
+    values,
+    theirs && names.map(name => (Object.hasOwn(theirs, name) ? theirs[name] : undefined)),
+    bytes.toString('latin1'),
+  )
+}
+
+const odd = [
+  ['', 'no text'],
+  ['{', 'no end'],
+  ['{}', 'an empty object'],
+  [' \t\r\n{ } \n', 'white space around'],
+  ['{}{}', 'two objects'],
+  ['{} x', 'text behind'],
+  ['\ufeff{}', 'a byte order mark'],
+  ['[]', 'an array'],
+  ['"{}"', 'a string'],
+  ['{"model":}', 'no value'],
+  ['{"model"}', 'no colon'],
+  ['{"model":1,}', 'a comma too many'],
+  ['{,}', 'a comma alone'],
+  ['{"a":[1,]}', 'a comma too many in an array'],
+  ['{"a":[,1]}', 'a comma first in an array'],
+  ['{"a":[1}', 'the wrong bracket'],
+  ['{"a":{"b":[]}}', 'empty brackets inside'],
+  ['{"a":[[[]],{}]}', 'brackets in brackets'],
+  ['{"a":1]', 'the wrong last bracket'],
+  ["{'model':1}", 'single quotes'],
+  ['{model:1}', 'no quotes'],
+  ['{"model":01}', 'a leading zero'],
+  ['{"model":-}', 'a sign alone'],
+  ['{"model":-0.0e+1}', 'all parts of a number'],
+  ['{"model":1.}', 'no digit behind the point'],
+  ['{"model":.5}', 'no digit before the point'],
+  ['{"model":1e}', 'no exponent'],
+  ['{"model":+1}', 'a plus'],
+  ['{"model":NaN}', 'no number'],
+  ['{"model":tru}', 'half a word'],
+  ['{"model":trueish}', 'more than a word'],
+  ['{"model":true,"stream":null,"max_tokens":false}', 'all words'],
+  ['{"model":"a\tb"}', 'a control character in a string'],
+  ['{"model":"a\u007f\u0080\u2028"}', 'other characters in a string'],
+  ['{"model":"\\x"}', 'an escape that is none'],
+  ['{"model":"\\u12"}', 'half an escape'],
+  ['{"model":"\\u12g4"}', 'an escape without digits'],
+  ['{"model":"\\ud83d"}', 'half of a pair'],
+  ['{"model":"\\"', 'the end inside an escape'],
+  ['{"model":"\\u00', 'the end inside a long escape'],
+  ['{"mod\\u0065l":7}', 'a key with escapes'],
+  ['{"model":1,"model":2}', 'a key twice'],
+  ['{"a":{"model":1},"b":["model"],"c":"model"}', 'keys elsewhere'],
+] as const
+
+for (const [text, name] of odd) test(`agrees with JSON.parse on ${name}`, () => assertAgrees(Buffer.from(text)))
+
+test('bytes that are no UTF-8 are taken where JSON.parse takes them', () => {
+  for (const place of [9, 10, 11, 12, 13]) {
+    for (const byte of [0x80, 0xc3, 0xe2, 0xf0, 0xff]) {
+      const bytes = Buffer.from('{"model":"abc"}')
+      bytes[place] = byte
+      assertAgrees(bytes)
+    }
+  }
+})
+
+test('agrees with JSON.parse on any JSON, wherever it lies in memory and whatever breaks it', () => {
+  const piece = fc.constantFrom(...'{}[]:,"\\/ \n\t\u0000\u001f0127.eE+-tfnu\u00e9x', 'model', '\\u0061', '\\n')
+  const broken = fc.option(fc.record({ at: fc.nat(), drop: fc.nat(3), put: piece }), { nil: undefined })
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 5 }), fc.jsonValue(), broken, fc.nat(9), (json, model, change, offset) => {
+      const text = `{"x":${json},"model":${JSON.stringify(model)}, "max\\u005ftokens" :[${json} ] ,"y":${json}}`
+      const at = change ? change.at % (text.length + 1) : 0
+      const changed = change ? text.slice(0, at) + change.put + text.slice(at + change.drop) : text
+      assertAgrees(Buffer.from(`${'"'.repeat(offset)}${changed}`).subarray(offset))
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('agrees with JSON.parse on strings of quotes, escapes and control characters of any length', () => {
+  const unit = fc.constantFrom(
+    'a',
+    'é',
+    '😀',
+    '\\"',
+    '\\\\',
+    '\\u0061',
+    '\\',
+    '"',
+    '\u0001',
+    '\u001f',
+    ' ',
+    '!',
+    '#',
+    '[',
+    ']',
+  )
+  fc.assert(
+    fc.property(fc.array(unit, { maxLength: 40 }), units => assertAgrees(Buffer.from(`{"model":"${units.join('')}"}`))),
+    { numRuns: 3_000 },
+  )
+})
+
+test('every key that stands twice is named, however it is spelled', () => {
+  const doubledOf = (text: string) => ownMembers(Buffer.from(text), keys)?.doubled
+  assert.deepEqual(doubledOf('{"model":1,"stream":2}'), [])
+  assert.deepEqual(doubledOf('{"stream":1,"str\\u0065am":2,"model":3,"\\u006d\\u006f\\u0064\\u0065\\u006c":4}'), [
+    'stream',
+    'model',
+  ])
+  assert.deepEqual(doubledOf('{"model":1,"a":{"model":2},"MODEL":3,"model ":4}'), [])
+})
+
+test('a body that is nothing but brackets needs no more memory than a few times its length', () => {
+  const depth = 1_000_000
+  const text = (inside: string) => Buffer.from(`{"a":${'['.repeat(depth)}${inside}${']'.repeat(depth)},"model":7}`)
+  assert.deepEqual(found(text(''))?.values, ['7', undefined, undefined])
+  assert.equal(found(text(',')), undefined)
+})

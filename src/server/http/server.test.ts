@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { route } from '../../contract/route.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { Authenticate } from './auth.ts'
+import { bind } from './bind.ts'
+import { masterCaller } from './caller.ts'
+import { createServer } from './server.ts'
+
+const hello = route({
+  id: 'test.hello',
+  method: 'GET',
+  path: '/api/v1/hello',
+  access: 'key',
+  errorShape: 'plain',
+  responses: { 200: Type.Object({ who: Type.String() }) },
+  summary: 'Greets',
+})
+
+/** A server with one route, and what it logs as errors. */
+function helloApp(authenticate: Authenticate) {
+  const errors: unknown[] = []
+  const write = () => {}
+  const log = { error: (_fields: unknown, text: unknown) => errors.push(text), warn: write, fatal: write } as unknown
+  const app = createServer({ authenticate, log: log as Log, translateError: thrown => thrown })
+  bind(app, hello, async (_input, { principal }) => ({ who: principal }))
+  return { app, errors }
+}
+
+const refused = new AppError('unauthorized', 'unauthorized')
+const ada = { ...masterCaller, principal: 'ada' }
+const callers: readonly (readonly [string, Authenticate, number])[] = [
+  ['known at once', () => ada, 200],
+  ['known after a look', async () => ada, 200],
+  [
+    'refused at once',
+    () => {
+      throw refused
+    },
+    401,
+  ],
+  ['refused after a look', () => Promise.reject(refused), 401],
+]
+
+for (const [name, authenticate, status] of callers) {
+  test(`GET: a caller ${name} gets ${status}, with the id of the request`, async () => {
+    const answer = await helloApp(authenticate).app.inject({ method: 'GET', url: '/api/v1/hello' })
+    assert.equal(answer.statusCode, status)
+    assert.match(String(answer.headers['request-id']), /^req_[0-9a-f]{32}$/)
+    if (status === 200) assert.deepEqual(answer.json(), { who: 'ada' })
+  })
+}
+
+test('a fault of a handler that has taken its answer over still reaches the log', async () => {
+  const { app, errors } = helloApp(() => ada)
+  app.get('/late', async (_request, reply) => {
+    reply.hijack()
+    reply.raw.end('done')
+    throw new Error('too late')
+  })
+  const { body } = await app.inject({ method: 'GET', url: '/late' })
+  assert.equal(body, 'done')
+  assert.deepEqual(errors, ['Promise errored, but reply.sent = true was set'])
+})
