@@ -66,7 +66,8 @@ function usualFrame(text: string, from: number, end: number): UpstreamFrame | un
 
 /** Decodes UTF-8 that may be cut within a character; chunks that end with a plain one take the short way. */
 function createTextDecoder(): (chunk: Buffer) => string {
-  const decoder = new TextDecoder()
+  // Only the reader of frames knows where a stream begins: a mark anywhere else is text.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   let isWithinCharacter = false
   return chunk => {
     const endsPlainly = (chunk.at(-1) ?? 0) < 0x80
