@@ -39,7 +39,7 @@ interface Options {
 }
 
 /** The upstream protocols that need translating. A provider's codec is named here and nowhere else. */
-const codecs: Partial<Record<Protocol, Codec>> = {
+export const codecs: Partial<Record<Protocol, Codec>> = {
   'bedrock-converse': bedrockConverse,
   gemini,
   'openai-chat': openaiChat,

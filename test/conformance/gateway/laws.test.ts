@@ -2,25 +2,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Attempt, Sink } from '../../../src/server/gateway/call.ts'
-import { bedrockConverse } from '../../../src/server/gateway/codecs/bedrock-converse/codec.ts'
-import { gemini } from '../../../src/server/gateway/codecs/gemini/codec.ts'
-import { openaiChat } from '../../../src/server/gateway/codecs/openai-chat/codec.ts'
-import { openaiResponses } from '../../../src/server/gateway/codecs/openai-responses/codec.ts'
 import type { SpokenBlock, SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import { codecs } from '../../../src/server/gateway/lanes.ts'
 import { createCallSignatures } from '../../../src/server/gateway/translated/call-signatures.ts'
-import type { Codec } from '../../../src/server/gateway/translated/codec.ts'
 import { createReasoningSeals } from '../../../src/server/gateway/translated/reasoning-seal.ts'
 import { createTranslatedLane } from '../../../src/server/gateway/translated/translated-lane.ts'
 import { type ReadStream, readStream } from '../../support/event-grammar.ts'
 import { deploymentAt } from '../../support/gateway-app.ts'
 import { dialectOf, simple, translated } from './setup.ts'
-
-const codecs: Readonly<Record<(typeof translated)[number], Codec>> = {
-  'openai-chat': openaiChat,
-  'openai-responses': openaiResponses,
-  gemini,
-  'bedrock-converse': bedrockConverse,
-}
 
 const controller = {
   aborted: false,
@@ -34,8 +23,10 @@ const controller = {
 /** What the lane of `protocol` makes of an upstream's bytes: the client's text, or the refusal that could be retried. */
 async function relayed(protocol: (typeof translated)[number], chunks: readonly Buffer[]) {
   const { streamType } = dialectOf(protocol)
+  const codec = codecs[protocol]
+  assert.ok(codec)
   const lane = createTranslatedLane({
-    codec: codecs[protocol],
+    codec,
     seals: createReasoningSeals(Buffer.alloc(32, 1)),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
