@@ -105,9 +105,12 @@ async function migrateDatabase(url: string, log: Log): Promise<void> {
   }
 }
 
+/** Connections that wait to be accepted: thousands of clients may come back at the same moment. */
+const backlog = 4_096
+
 async function listen({ app }: Composed, { host, port }: Config): Promise<string> {
   try {
-    await app.listen({ host, port })
+    await app.listen({ host, port, backlog })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') {

@@ -42,6 +42,7 @@ export async function startScriptedUpstream({
   const requests: Recorded[] = []
   const countRequests: Recorded[] = []
   const sockets = new Set<Socket>()
+  let connections = 0
   const entrance = createGate()
   const frames = createGate()
   const arrivals = createArrivals(requests)
@@ -95,6 +96,7 @@ export async function startScriptedUpstream({
   })
   server.on('connection', socket => {
     sockets.add(socket)
+    connections++
     socket.once('close', () => sockets.delete(socket))
   })
   await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
@@ -110,6 +112,10 @@ export async function startScriptedUpstream({
     /** Sum of the output tokens that whole answers stated. */
     get outputTokens() {
       return outputTokens
+    },
+    /** Connections that were ever made. */
+    get connections() {
+      return connections
     },
     /** Requests at work. */
     get open() {

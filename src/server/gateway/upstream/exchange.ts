@@ -52,6 +52,8 @@ export interface AnswerReader {
 
 const maxErrorBytes = 1024 * 1024
 const maxAnswerBytes = 64 * 1024 * 1024
+/** How long an upstream may take to end its answer once it is complete. */
+const runOutMs = 1_000
 
 interface Options {
   readonly attempt: Attempt
@@ -77,6 +79,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = []
   #size = 0
   #isOver = false
+  #leaving: NodeJS.Timeout | undefined
 
   constructor({ attempt, sink, reader }: Options) {
     this.#attempt = attempt
@@ -124,10 +127,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     const ending = this.#stream.push(controller, chunk)
-    if (ending) {
-      this.#finish(ending)
-      controller.abort(new Error('the answer is complete'))
-    }
+    if (!ending) return
+    this.#finish(ending)
+    if (ending.outcome === 'completed') this.#letRunOut(controller)
+    else controller.abort(new Error('the answer is of no use'))
+  }
+
+  /** An upstream that has said all needs a moment to end: cut off, its connection could not serve the next call. */
+  #letRunOut(controller: Controller): void {
+    this.#leaving = setTimeout(() => controller.abort(new Error('the answer is complete')), runOutMs)
+    this.#leaving.unref()
   }
 
   #collect(controller: Controller, chunk: Buffer): void {
@@ -143,6 +152,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    clearTimeout(this.#leaving)
     if (this.#isOver || !this.#head) return
     if (this.#stream) this.#finishStream(this.#stream)
     else if (this.#head.status >= 400) this.#refuse()
@@ -150,6 +160,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller, error: Error): void {
+    clearTimeout(this.#leaving)
     if (!this.#isOver) this.#fail(upstreamFailure(error, this.#attempt.ask.model))
   }
 
