@@ -12,6 +12,7 @@ import { masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
+import type { pause } from '../../src/server/platform/timers.ts'
 import type { UsageRow } from '../../src/server/usage/store.ts'
 
 interface Options {
@@ -24,7 +25,7 @@ interface Options {
   readonly router?: Partial<RouterSettings>
   readonly prices?: Partial<PriceSettings>
   readonly random?: () => number
-  readonly wait?: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly wait?: typeof pause
   readonly nowMs?: () => number
   /** Never late unless given. */
   readonly loopDelayMs?: () => number

@@ -17,7 +17,10 @@ interface Ended {
 /** The ledger's row for a call that has ended, under the name that was asked for and the deployment that came last. */
 export function usageRow({ call, ask, target, startedMs }: Attempt, { outcome, attempts, price }: Ended): UsageRow {
   const { usage } = outcome
-  const header = (name: string): string | null => storable([call.headers[name]].flat()[0])
+  const header = (name: string): string | null => {
+    const value = call.headers[name]
+    return value === undefined ? null : storable(typeof value === 'string' ? value : value[0])
+  }
   return {
     id: newId('use'),
     request_id: call.requestId,

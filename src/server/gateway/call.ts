@@ -1,4 +1,5 @@
 import type { Deployment } from '../config/config.ts'
+import type { Leaving } from '../platform/leaving.ts'
 import type { TokenCounts } from './counting/token-counts.ts'
 import type { Span } from './splice.ts'
 import type { Degradation } from './translated/degradations.ts'
@@ -30,7 +31,7 @@ export interface Call {
   readonly caller: { readonly principal: string }
   readonly session?: CallSession
   /** Aborts when nobody waits for the answer any more. */
-  readonly signal: AbortSignal
+  readonly signal: Leaving
 }
 
 /**

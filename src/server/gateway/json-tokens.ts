@@ -115,12 +115,3 @@ function digitsEnd(bytes: Uint8Array, start: number): number {
   while (isDigit(bytes[at] ?? 0)) at++
   return at === start ? broken : at
 }
-
-/** The place of the next byte at or after `from` that is no white space. */
-export function blankEnd(bytes: Uint8Array, from: number): number {
-  let at = from
-  while (at < bytes.length && isBlank(bytes[at])) at++
-  return at
-}
-
-const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09

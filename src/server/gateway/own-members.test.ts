@@ -132,6 +132,22 @@ test('agrees with JSON.parse on strings of quotes, escapes and control character
   )
 })
 
+const places = [
+  ['first', '{"model":"a","messages":[]}', '"a"'],
+  ['last, with white space', '{ "messages" : [ ] ,\r\n\t"model" :\n "a" }', '"a"'],
+  ['after an object that has one of its own', '{"metadata":{"model":"no"},"model":"yes"}', '"yes"'],
+  ['after the same word as a value', '{"x":"model","model":"yes"}', '"yes"'],
+  ['after a string that only looks like it', '{"x":"\\"model\\":\\"no\\"","model":"yes"}', '"yes"'],
+  ['spelled with escapes', '{"m\\u006fdel":"yes"}', '"yes"'],
+  ['with quotes inside', '{"model":"a\\"b\\\\"}', '"a\\"b\\\\"'],
+  ['not there', '{"messages":[{"model":"no"}]}', undefined],
+  ['not a string', '{"model": 5 }', '5'],
+] as const
+
+for (const [name, text, expected] of places) {
+  test(`a value is found where it stands: ${name}`, () => assert.equal(found(Buffer.from(text))?.values[0], expected))
+}
+
 test('every key that stands twice is named, however it is spelled', () => {
   const doubledOf = (text: string) => ownMembers(Buffer.from(text), keys)?.doubled
   assert.deepEqual(doubledOf('{"model":1,"stream":2}'), [])

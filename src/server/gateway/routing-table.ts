@@ -28,6 +28,8 @@ export interface RoutingTable {
   mustServe(kind: CallKind, name: string): readonly Served[]
 }
 
+const maxNamesFound = 1_000
+
 const kinds: readonly CallKind[] = ['messages', 'chat', 'responses', 'embeddings']
 
 /** Deployments that are as they were in `before` stay the very same objects, so that what is known of them stays too. */
@@ -48,12 +50,24 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     return !price || (kind !== 'embeddings' && !price.rates.output)
   }
 
-  const served: RoutingTable['served'] = (kind, name) => {
+  const find = (kind: CallKind, name: string): readonly Served[] => {
     if (!catalogue.has(name)) return []
     return catalogue.resolve(name).flatMap(target => {
       const lane = laneFor(kind, target.deployment.protocol)
       return lane && !isRefused(kind, target) ? [{ ...target, lane }] : []
     })
+  }
+
+  // Names that only a wildcard covers are the callers' choice: their number is bounded.
+  const found = new Map<CallKind, Map<string, readonly Served[]>>(kinds.map(kind => [kind, new Map()]))
+  const served: RoutingTable['served'] = (kind, name) => {
+    const ofKind = found.get(kind)
+    const known = ofKind?.get(name)
+    if (known) return known
+    const group = find(kind, name)
+    if (ofKind && ofKind.size >= maxNamesFound) ofKind.clear()
+    ofKind?.set(name, group)
+    return group
   }
 
   return {
@@ -63,8 +77,8 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     deployment: id => byId.get(id),
     served,
     mustServe(kind, name) {
-      const found = served(kind, name)
-      if (found.length > 0) return found
+      const group = served(kind, name)
+      if (group.length > 0) return group
       const isUnpriced = catalogue.resolve(name).some(({ deployment }) => laneFor(kind, deployment.protocol))
       throw isUnpriced ? unpriced(name) : unserved(catalogue, name, isServed)
     },

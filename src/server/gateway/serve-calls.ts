@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
 import type { CallKind } from './call.ts'
+import { ClientGone } from './client-gone.ts'
 import type { Gateway } from './gateway.ts'
 import { httpSink } from './http-sink.ts'
 import { bodyReceiver } from './receive-body.ts'
 
 const defaultBodyLimit = 2 * 1024 * 1024
 const nothing = Buffer.alloc(0)
-const clientGone = new Error('the client is gone')
 
 /** A route whose requests are model calls. */
 export interface CallRoute {
@@ -37,11 +37,10 @@ export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: reado
       reply.header('x-request-id', request.id)
       ownHeaders['x-request-id'] = request.id
     }
-    const gone = new AbortController()
+    const gone = new ClientGone()
     const response = reply.raw
     response.on('close', () => {
-      // Without a reason of ours an abort builds an exception with its stack, and each answer ends in a close.
-      if (!response.writableFinished) gone.abort(clientGone)
+      if (!response.writableFinished) gone.tell()
     })
     const { url } = request
     const queryAt = url.indexOf('?')
@@ -53,7 +52,7 @@ export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: reado
         query: queryAt < 0 ? '' : url.slice(queryAt),
         requestId: request.id,
         caller: request.caller,
-        signal: gone.signal,
+        signal: gone,
       },
       httpSink(reply, ownHeaders),
     )

@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Deployment } from '../../config/config.ts'
 import { newId } from '../../platform/ids.ts'
+import type { Leaving } from '../../platform/leaving.ts'
 import type { Attempt, Lane, Outcome, Sink } from '../call.ts'
 import { answerEstimate } from '../counting/count-tokens.ts'
 import { estimateInputTokens, estimateTextTokens } from '../counting/estimate.ts'
@@ -83,7 +84,7 @@ async function stream(attempt: Attempt, sink: Sink, message: SpokenMessage): Pro
   return outcomeOf(attempt, message)
 }
 
-function drained(sink: Sink, signal: AbortSignal): Promise<void> {
+function drained(sink: Sink, signal: Leaving): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
       signal.removeEventListener('abort', done)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
 import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
 import type { DeploymentState } from '../../../contract/models.ts'
+import type { Leaving } from '../../platform/leaving.ts'
 import type { Lane, Sink } from '../call.ts'
 import { noTokens } from '../counting/token-counts.ts'
 
@@ -88,7 +89,7 @@ interface Clock {
 
 test('F19: in an outage of 60 s the tries of 200 clients are spread out, 3 a call at most, and all succeed after it', async () => {
   const outageMs = 60_000
-  const clocks = new Map<AbortSignal | undefined, Clock>()
+  const clocks = new Map<Leaving | undefined, Clock>()
   const triesMs: number[] = []
   const lane: Lane = async ({ call }) => {
     const nowMs = clocks.get(call.signal)?.ms ?? 0
@@ -97,7 +98,7 @@ test('F19: in an outage of 60 s the tries of 200 clients are spread out, 3 a cal
       ? { outcome: 'refused', status: 529, headers: {}, body: Buffer.from(refusal) }
       : { outcome: 'completed', status: 200, stopReason: undefined, usage: noTokens, firstContentMs: 1 }
   }
-  const wait = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  const wait = async (ms: number, signal?: Leaving): Promise<void> => {
     const clock = clocks.get(signal)
     if (clock) clock.ms += ms
   }

@@ -5,6 +5,7 @@ import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-
 import type { Answer } from '../../../../test/support/scripted-answer.ts'
 import { type Script, startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
 import type { Deployment } from '../../config/config.ts'
+import type { Leaving } from '../../platform/leaving.ts'
 
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
 const error = (status: number, headers: Record<string, string> = {}, message = 'no'): Answer => ({

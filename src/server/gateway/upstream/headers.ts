@@ -23,7 +23,8 @@ export const openAiHeaders = (call: Pick<Call, 'headers'>): Record<string, strin
   withForwarded({ ...ownHeaders }, call.headers, forwardedToOpenAi)
 
 function withForwarded(headers: Record<string, string>, given: Headers, pattern: RegExp): Record<string, string> {
-  for (const [name, value] of Object.entries(given)) {
+  for (const name in given) {
+    const value = given[name]
     if (value !== undefined && pattern.test(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value
   }
   return headers
@@ -35,9 +36,11 @@ const answered =
 /** The upstream's headers that reach the client; all others are dropped. Security S54. */
 export function relayedHeaders(headers: Headers): Record<string, string> {
   const relayed: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    if (name !== 'content-type' && !answered.test(name)) continue
+    const value = headers[name]
     const first = Array.isArray(value) ? value[0] : value
-    if (first !== undefined && answered.test(name)) relayed[name] = first
+    if (first !== undefined) relayed[name] = first
   }
   // OpenAI's name of the same thing.
   const id = relayed['x-request-id']
