@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
 import type { Answer } from '../../../../test/support/scripted-answer.ts'
 import { type Script, startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
 import type { Deployment } from '../../config/config.ts'
-import type { Leaving } from '../../platform/leaving.ts'
+import { pause } from '../../platform/timers.ts'
 
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
 const error = (status: number, headers: Record<string, string> = {}, message = 'no'): Answer => ({
@@ -284,7 +283,7 @@ test('a deployment at its calls at a time is passed over', async () => {
 
 test('E9: a caller who leaves ends the wait between two tries at once, and is booked as gone', async () => {
   const { post, booked, bookedCalls, seen } = await network([{ script: [error(503, { 'retry-after': '9' })] }], {
-    wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+    wait: pause,
   })
   const gone = new AbortController()
   const call = post(ask, { signal: gone.signal }).catch(() => undefined)
