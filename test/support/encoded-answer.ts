@@ -12,7 +12,7 @@ export function encodedAnswer(events: readonly ModelEvent[]) {
   const encoder = new Encoder({
     messageId: 'msg_1',
     model: 'upstream-model',
-    inputTokens: 7,
+    guessInputTokens: () => 7,
     out(event) {
       stream += wireFrame(event)
       collector.take(event)

@@ -13,7 +13,7 @@ function encoded(events: readonly GrammarEvent[], repairs?: string[]) {
   const encoder = new Encoder({
     messageId: 'msg_1',
     model: 'upstream-model',
-    inputTokens: 7,
+    guessInputTokens: () => 7,
     out(event) {
       wire.push(event)
       collector.take(event)

@@ -8,8 +8,8 @@ interface Options {
   readonly messageId: string
   /** The upstream's name of the model, when its answer gives none. */
   readonly model: string
-  /** A guess at the input tokens, 1 or more, until the upstream has counted. */
-  readonly inputTokens: number
+  /** Makes a guess at the input tokens, 1 or more. Asked only when the upstream has not counted: it takes a while. */
+  readonly guessInputTokens: () => number
   /** Takes the events of the answer, in order. */
   readonly out: (event: WireEvent) => void
   /** Called when an illegal event was mended. Tests throw here. */
@@ -31,7 +31,8 @@ export class Encoder {
   readonly #blocks: BlockSequence
   #hasStarted = false
   #hasEnded = false
-  #counts: TokenCounts
+  #counts: TokenCounts = noTokens
+  #guessed: number | undefined
   #hasInputCount = false
   #hasOutputCount = false
   #stop: { readonly reason: StopReason; readonly sequence?: string } | undefined
@@ -40,7 +41,6 @@ export class Encoder {
   constructor(options: Options) {
     this.#options = options
     this.#blocks = new BlockSequence(options)
-    this.#counts = { ...noTokens, input_tokens: options.inputTokens }
   }
 
   push(event: GrammarEvent): void {
@@ -90,16 +90,17 @@ export class Encoder {
   get usage(): TokenCounts {
     if (!this.#hasStarted) return noTokens
     if (this.#hasInputCount && this.#hasOutputCount) return this.#counts
-    const guess = Math.ceil(this.#blocks.characters / charactersPerToken)
+    const said = Math.ceil(this.#blocks.characters / charactersPerToken)
     return {
       ...this.#counts,
-      output_tokens: this.#hasOutputCount ? this.#counts.output_tokens : guess,
+      input_tokens: this.#hasInputCount ? this.#counts.input_tokens : this.#guess(),
+      output_tokens: this.#hasOutputCount ? this.#counts.output_tokens : said,
       estimated: true,
     }
   }
 
   #start({ id, model, usage }: { readonly id?: string; readonly model?: string; readonly usage?: UsageUpdate }): void {
-    const { messageId, inputTokens, out, onRepair } = this.#options
+    const { messageId, out, onRepair } = this.#options
     if (usage) this.#merge(usage)
     if (this.#hasStarted) {
       onRepair('a second message_start')
@@ -107,7 +108,7 @@ export class Encoder {
     }
     this.#hasStarted = true
     // Some upstreams state zero where they do not know yet; clients take that for a count.
-    const shown = { ...this.#counts, input_tokens: this.#counts.input_tokens || inputTokens }
+    const shown = { ...this.#counts, input_tokens: this.#counts.input_tokens || this.#guess() }
     out({
       type: 'message_start',
       message: {
@@ -121,6 +122,11 @@ export class Encoder {
         usage: wireUsage(shown),
       },
     })
+  }
+
+  #guess(): number {
+    this.#guessed ??= this.#options.guessInputTokens()
+    return this.#guessed
   }
 
   #merge(update: UsageUpdate): void {

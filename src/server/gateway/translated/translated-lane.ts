@@ -56,7 +56,7 @@ export function createTranslatedLane(options: Options): Lane {
         new Encoder({
           messageId: newId('msg'),
           model: target.upstreamModel,
-          inputTokens: estimateInputTokens(request),
+          guessInputTokens: () => estimateInputTokens(request),
           out,
           onRepair: what => options.onRepair(what, target.deployment.id),
         }),

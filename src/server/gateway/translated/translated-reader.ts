@@ -53,7 +53,7 @@ export function createTranslatedReader(options: Options): AnswerReader {
     const frames: string[] = []
     const encoder = createEncoder(event => {
       collector.take(event)
-      frames.push(wireFrame(event))
+      if (attempt.ask.stream) frames.push(wireFrame(event))
     })
     for (const event of codec.answer(parsed, context)) {
       if (event.type === 'error') return refused(head, event)
