@@ -8,6 +8,7 @@ import type { Degradation } from './degradations.ts'
 import type { Encoder } from './encoder.ts'
 import { createFrameReader } from './frame-reader.ts'
 import { createMessageCollector } from './message-collector.ts'
+import type { ModelEvent } from './model-event.ts'
 import { problemBody, refusalOf } from './refusal.ts'
 import { TranslatedStream } from './translated-stream.ts'
 import { type WireEvent, wireFrame } from './wire-event.ts'
@@ -55,7 +56,7 @@ export function createTranslatedReader(options: Options): AnswerReader {
       collector.take(event)
       if (attempt.ask.stream) frames.push(wireFrame(event))
     })
-    for (const event of codec.answer(parsed, context)) {
+    for (const event of countedFirst(codec.answer(parsed, context))) {
       if (event.type === 'error') return refused(head, event)
       if (event.type === 'degraded') degraded.push({ path: event.path, action: event.action })
       else encoder.push(event)
@@ -85,3 +86,9 @@ export function createTranslatedReader(options: Options): AnswerReader {
       }),
   }
 }
+
+/** Counts before all else: with them known, nobody has to guess the input for the start of the message. */
+const countedFirst = (events: readonly ModelEvent[]): readonly ModelEvent[] => [
+  ...events.filter(({ type }) => type === 'usage'),
+  ...events.filter(({ type }) => type !== 'usage'),
+]
