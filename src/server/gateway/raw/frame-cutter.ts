@@ -25,7 +25,7 @@ export function createFrameCutter(maxHeldBytes = 64 * 1024): FrameCutter {
   let before: readonly [number, number] = [0, 0]
 
   const release = (rest: Buffer): readonly Buffer[] => {
-    const ready = rest.length === 0 ? held : [...held, rest]
+    const ready = rest.length === 0 ? held : held.length === 0 ? [rest] : [...held, rest]
     held = []
     heldBytes = 0
     return ready
@@ -38,7 +38,7 @@ export function createFrameCutter(maxHeldBytes = 64 * 1024): FrameCutter {
     push(chunk) {
       const end = lastFrameEnd(before, chunk)
       before = lastTwo(before, chunk)
-      const ready = end > 0 ? release(chunk.subarray(0, end)) : []
+      const ready = end > 0 ? release(end === chunk.length ? chunk : chunk.subarray(0, end)) : []
       if (end > 0) isBetweenFrames = true
       if (end === chunk.length) return ready
       const tail = chunk.subarray(end)

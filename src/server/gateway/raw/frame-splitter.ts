@@ -30,6 +30,8 @@ export function createFrameSplitter(onFrame: (frame: Buffer) => void): FrameSpli
   return {
     push(chunk) {
       let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+      // Nearly all streams have no CR at all, and one native search tells.
+      const frameEnd = bytes.includes(cr) ? anyFrameEnd : plainFrameEnd
       for (let cut = frameEnd(bytes); cut > 0; cut = frameEnd(bytes)) {
         hand(bytes.subarray(0, cut))
         bytes = bytes.subarray(cut)
@@ -52,8 +54,16 @@ const blankLine = Buffer.from('\n\n')
 const windowsBlankLine = Buffer.from('\n\r\n')
 const oldBlankLine = Buffer.from('\r\r')
 
+const cr = 0x0d
+
+/** The place after the first empty line of bytes without a CR, 0 without one. */
+function plainFrameEnd(bytes: Buffer): number {
+  const plain = bytes.indexOf(blankLine)
+  return plain < 0 ? 0 : plain + blankLine.length
+}
+
 /** The place after the first empty line, 0 without one. */
-function frameEnd(bytes: Buffer): number {
+function anyFrameEnd(bytes: Buffer): number {
   const plain = bytes.indexOf(blankLine)
   // The other two are searched only before the usual one: a chunk may hold hundreds of frames.
   const before = plain < 0 ? bytes : bytes.subarray(0, plain + 1)

@@ -63,9 +63,12 @@ class MessagesTap extends StreamTap {
 }
 
 const usualStart = Buffer.from('event: ')
+/** How nearly all frames begin. */
+const usualDelta = 'event: content_block_delta\n'
 
 /** The name of a frame's event: of its `event:` line, else the `type` of its data; undefined without either. */
 function eventName(frame: Buffer): string | undefined {
+  if (frame.toString('latin1', 0, usualDelta.length) === usualDelta) return 'content_block_delta'
   const lineEnd = frame.indexOf(0x0a)
   if (lineEnd > 0 && frame.subarray(0, usualStart.length).equals(usualStart)) {
     const line = frame.toString('latin1', usualStart.length, lineEnd).trimEnd()
