@@ -104,3 +104,17 @@ export function readDelta(text: string): { readonly number: number; readonly sen
 
 /** Microseconds of a clock that all processes of the machine share. */
 export const nowUs = (): number => Number(process.hrtime.bigint() / 1_000n)
+
+/** Cuts a stream into its frames, which end with an empty line. */
+export function frameCutter(onFrame: (frame: string) => void) {
+  let rest = ''
+  return {
+    take(chunk: Buffer): void {
+      const pieces = (rest + chunk.toString('latin1')).split('\n\n')
+      rest = pieces.pop() ?? ''
+      for (const piece of pieces) onFrame(piece)
+    },
+    /** What has come of a frame that is not whole yet. */
+    rest: () => rest,
+  }
+}

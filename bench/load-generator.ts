@@ -1,6 +1,15 @@
 // Sends model calls and checks that every answer is whole: a `ModelLoad`; prints a `LoadResult` and ends.
 import { type Dispatcher, Pool } from 'undici'
-import { aliasOf, deltasPerStream, eventsPerStream, jsonAnswer, nowUs, readDelta, requestBody } from './exchange.ts'
+import {
+  aliasOf,
+  deltasPerStream,
+  eventsPerStream,
+  frameCutter,
+  jsonAnswer,
+  nowUs,
+  readDelta,
+  requestBody,
+} from './exchange.ts'
 import type { LoadResult, ModelLoad } from './model-load.ts'
 import { percentile } from './statistics.ts'
 
@@ -82,7 +91,6 @@ function wholeAnswer(): Receiving {
 
 /** Reads frame by frame: each text event must be the next one, and the last frame the end of the message. */
 function wholeStream(): Receiving {
-  let rest = ''
   let last = ''
   let frames = 0
   let deltas = 0
@@ -95,16 +103,13 @@ function wholeStream(): Receiving {
     deltas++
     relayUs.push(nowUs() - delta.sentUs)
   }
+  const cutter = frameCutter(onFrame)
   return {
-    take(chunk) {
-      const pieces = (rest + chunk.toString('latin1')).split('\n\n')
-      rest = pieces.pop() ?? ''
-      for (const piece of pieces) onFrame(piece)
-    },
+    take: cutter.take,
     fault() {
-      const isWhole = rest === '' && frames === eventsPerStream && deltas === deltasPerStream
+      const isWhole = cutter.rest() === '' && frames === eventsPerStream && deltas === deltasPerStream
       return isWhole && last.includes('message_stop') ? undefined : `a stream ended after ${frames} events`
     },
-    text: () => last || rest,
+    text: () => last || cutter.rest(),
   }
 }

@@ -1,4 +1,4 @@
-import { answerText, deltasPerStream, type Kind, nowUs, paceMs, readDelta } from '../exchange.ts'
+import { answerText, deltasPerStream, frameCutter, type Kind, nowUs, paceMs, readDelta } from '../exchange.ts'
 
 /** What is counted over all answers of a load. Times are in milliseconds from the request. */
 export interface Tally {
@@ -59,7 +59,6 @@ function wholeAnswer(): Reader {
 
 /** Reads frame by frame: each text event must be the next one, and the last frame the end of the message. */
 function stream(tally: Tally, elapsedMs: () => number): Reader {
-  let rest = ''
   let last = ''
   let deltas = 0
   let disorder: string | undefined
@@ -76,11 +75,7 @@ function stream(tally: Tally, elapsedMs: () => number): Reader {
     tally.relayMs.push(relayUs / 1_000)
   }
   return {
-    take(chunk) {
-      const pieces = (rest + chunk.toString('latin1')).split('\n\n')
-      rest = pieces.pop() ?? ''
-      for (const piece of pieces) onFrame(piece)
-    },
+    take: frameCutter(onFrame).take,
     fault() {
       tally.lostEvents += Math.max(0, deltasPerStream - deltas)
       if (disorder !== undefined) return disorder

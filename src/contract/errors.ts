@@ -47,5 +47,9 @@ export const AnthropicError = Type.Object({
   request_id: Type.String(),
 })
 
+/** An error as Anthropic's clients read it. */
+export const anthropicError = (code: ErrorCode, message: string, requestId: string) =>
+  ({ type: 'error', error: { type: anthropicTypeOf(code), message }, request_id: requestId }) as const
+
 /** The one 401 body, on every path. Interface: Authentication, rule 6. */
 export const unauthorizedBody = { error: { type: 'gateway_error', message: 'unauthorized' } } as const

@@ -2,6 +2,7 @@ import type { Protocol } from '../config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { UsageRow } from '../usage/store.ts'
 import type { Attempt, CallKind, Outcome } from './call.ts'
+import { isRaw } from './lanes.ts'
 import { costOf } from './prices/cost.ts'
 import type { ModelPrice } from './prices/price-book.ts'
 import type { Degradation } from './translated/degradations.ts'
@@ -54,17 +55,8 @@ export function usageRow({ call, ask, target, startedMs }: Attempt, { outcome, a
   }
 }
 
-/** The protocols whose bytes go through as they are, by what the client speaks. */
-const rawProtocols: Readonly<Record<CallKind, readonly Protocol[]>> = {
-  messages: ['anthropic-messages', 'bedrock-invoke', 'vertex-anthropic'],
-  count_tokens: ['anthropic-messages', 'vertex-anthropic'],
-  chat: ['openai-chat'],
-  responses: ['openai-responses'],
-  embeddings: ['openai-chat', 'openai-responses'],
-}
-
 const laneName = (kind: CallKind, protocol: Protocol): string =>
-  protocol === 'demo' ? 'demo' : rawProtocols[kind].includes(protocol) ? 'raw' : 'translated'
+  protocol === 'demo' ? 'demo' : isRaw(kind, protocol) ? 'raw' : 'translated'
 
 const longestListing = 8_000
 

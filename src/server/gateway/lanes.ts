@@ -61,6 +61,9 @@ const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
   embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
 }
 
+/** True where the answer's bytes are passed on as they are. */
+export const isRaw = (kind: CallKind, protocol: Protocol): boolean => wires[kind][protocol] !== undefined
+
 /** Knows every lane; each is built when it is first used. */
 export function createLanes({ pools, secret, onRepair, pingAfterMs = 15_000, holdBackMs = 2_000 }: Options): LaneFor {
   const send = createSend({

@@ -28,7 +28,7 @@ export interface RoutingTable {
   mustServe(kind: CallKind, name: string): readonly Served[]
 }
 
-const maxNamesFound = 1_000
+const maxGroupsFound = 4_000
 
 const kinds: readonly CallKind[] = ['messages', 'chat', 'responses', 'embeddings']
 
@@ -59,14 +59,14 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
   }
 
   // Names that only a wildcard covers are the callers' choice: their number is bounded.
-  const found = new Map<CallKind, Map<string, readonly Served[]>>(kinds.map(kind => [kind, new Map()]))
+  const found = new Map<string, readonly Served[]>()
   const served: RoutingTable['served'] = (kind, name) => {
-    const ofKind = found.get(kind)
-    const known = ofKind?.get(name)
+    const key = `${kind} ${name}`
+    const known = found.get(key)
     if (known) return known
     const group = find(kind, name)
-    if (ofKind && ofKind.size >= maxNamesFound) ofKind.clear()
-    ofKind?.set(name, group)
+    if (found.size >= maxGroupsFound) found.clear()
+    found.set(key, group)
     return group
   }
 

@@ -1,4 +1,4 @@
-import { anthropicTypeOf, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
+import { anthropicError, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
 import { openAiError } from '../../contract/openai.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
@@ -27,11 +27,7 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
     case 'nested':
       return { error: { type: 'gateway_error', message: error.message } }
     case 'anthropic':
-      return {
-        type: 'error',
-        error: { type: anthropicTypeOf(error.code), message: error.message },
-        request_id: requestId,
-      }
+      return anthropicError(error.code, error.message, requestId)
     case 'openai':
       return openAiError(error.code, error.message)
   }

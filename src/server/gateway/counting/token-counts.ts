@@ -1,3 +1,5 @@
+import { isRecord } from '../../platform/json.ts'
+
 /** Tokens of one call in Anthropic's split: the three input counters never overlap. */
 export interface TokenCounts {
   readonly input_tokens: number
@@ -49,5 +51,3 @@ const maxTokens = 1_000_000_000
 /** A figure that an upstream states; undefined for what can be no number of tokens. */
 export const tokenCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= maxTokens ? value : undefined
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

@@ -1,6 +1,6 @@
+import { anthropicError } from '../../../contract/errors.ts'
 import type { Attempt } from '../call.ts'
 import { spliceString } from '../splice.ts'
-import { errorEnvelope } from '../upstream/error-envelope.ts'
 import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
 import { usageOfAnswer } from './answer-usage.ts'
 import { editTopLevel } from './body-edit.ts'
@@ -16,7 +16,7 @@ export const anthropicAnswers = {
   readAnswer: usageOfAnswer,
   ping: pingFrame,
   failure: errorFrame,
-  errorBody: ({ code, message, requestId }) => Buffer.from(JSON.stringify(errorEnvelope(code, message, requestId))),
+  errorBody: ({ code, message, requestId }) => Buffer.from(JSON.stringify(anthropicError(code, message, requestId))),
 } as const satisfies Omit<Wire, 'request'>
 
 const paths = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const

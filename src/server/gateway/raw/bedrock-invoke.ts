@@ -1,11 +1,10 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import type { Attempt } from '../call.ts'
 import { tokenCount } from '../counting/token-counts.ts'
 import { bedrockMessage } from '../upstream/bedrock-errors.ts'
 import { bedrockModel, isClaudeBefore, modelPath } from '../upstream/bedrock-models.ts'
 import { codeOfUpstreamStatus } from '../upstream/code-of-status.ts'
-import { errorEnvelope } from '../upstream/error-envelope.ts'
 import { anthropicHeaders } from '../upstream/headers.ts'
 import { anthropicAnswers } from './anthropic-messages.ts'
 import { bedrockBetas, betaList } from './bedrock-betas.ts'
@@ -45,7 +44,7 @@ export const bedrockInvoke: Wire = {
   },
   translateError: (body, { status, requestId }) => {
     const message = bedrockMessage(readJson(body) ?? body.toString()) ?? `Amazon Bedrock answered with status ${status}`
-    return Buffer.from(JSON.stringify(errorEnvelope(codeOf(status), message, requestId)))
+    return Buffer.from(JSON.stringify(anthropicError(codeOf(status), message, requestId)))
   },
 }
 

@@ -1,5 +1,5 @@
-import type { Attempt, Lane } from '../call.ts'
-import { type Degradation, degradedHeader } from '../translated/degradations.ts'
+import type { Lane } from '../call.ts'
+import { withDegradedHeader } from '../translated/degradations.ts'
 import { Exchange } from '../upstream/exchange.ts'
 import type { Send } from '../upstream/send.ts'
 import { createRawReader } from './raw-reader.ts'
@@ -21,14 +21,8 @@ interface Options {
 export function createRawLane({ wire, send, pingAfterMs, holdBackMs }: Options): Lane {
   return (given, sink) => {
     const { degraded, ...request } = wire.request(given)
-    const attempt = withDegraded(given, degraded)
+    const attempt = withDegradedHeader(given, degraded)
     const reader = createRawReader({ wire, attempt, sink, degraded, pingAfterMs, holdBackMs })
     return send({ attempt, exchange: new Exchange({ attempt, sink, reader }), ...request })
   }
-}
-
-function withDegraded(attempt: Attempt, degraded: readonly Degradation[]): Attempt {
-  const header = degradedHeader(degraded)
-  if (header === undefined) return attempt
-  return { ...attempt, ownHeaders: { ...attempt.ownHeaders, 'x-switchyard-degraded': header } }
 }

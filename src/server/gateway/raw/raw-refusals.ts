@@ -1,7 +1,7 @@
 import type { Attempt, Refusal } from '../call.ts'
 import type { Degradation } from '../translated/degradations.ts'
 import { type AnswerHead, upstreamFault } from '../upstream/exchange.ts'
-import { scrubbed } from '../upstream/scrub.ts'
+import { scrubbed, scrubbedText } from '../upstream/scrub.ts'
 import { reasonOfText } from './fault-reason.ts'
 import type { UpstreamFault, Wire } from './wire.ts'
 
@@ -37,8 +37,6 @@ export function createRawRefusals({ wire, attempt, degraded }: Options): RawRefu
     body: wire.errorBody({ code, message, requestId }),
     ...lost,
   })
-  const clean = (message: string): string =>
-    scrubbed(Buffer.from(message), deployment).toString().replaceAll(new URL(deployment.apiBase).host, '[host]')
 
   return {
     passedOn(head, received) {
@@ -54,7 +52,8 @@ export function createRawRefusals({ wire, attempt, degraded }: Options): RawRefu
       }
     },
     failedEarly(head, fault) {
-      const message = clean(fault?.message || upstreamFault(attempt, 'failed before its answer began').message)
+      const said = fault?.message || upstreamFault(attempt, 'failed before its answer began').message
+      const message = scrubbedText(said, deployment)
       return { ...ours(head, 'overloaded', message), status: 529, ...reasonIn(`${fault?.word} ${message}`) }
     },
     unreadable: (head, what) => ({

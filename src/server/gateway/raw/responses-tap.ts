@@ -1,4 +1,4 @@
-import { isRecord, recordOf } from '../../platform/json.ts'
+import { isRecord, jsonOr, recordOf } from '../../platform/json.ts'
 import { responsesUsageOf } from '../counting/responses-usage.ts'
 import { stringEnd } from '../splice.ts'
 import { faultOf, stopReasonOf } from './answer-fields.ts'
@@ -78,16 +78,7 @@ function lastUsage(frame: Buffer): unknown {
   for (let place = 0; place < text.length; place++) {
     if (text[place] === '{') depth++
     if (text[place] === '}') depth--
-    if (depth === 0 && text[place] === '}') return recordOf(parsed(text.slice(0, place + 1)))
+    if (depth === 0 && text[place] === '}') return recordOf(jsonOr(text.slice(0, place + 1), undefined))
   }
   return undefined
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // A guess stands in for what cannot be read.
-    return undefined
-  }
 }

@@ -1,4 +1,4 @@
-import { anthropicTypeOf, type ErrorCode } from '../../../contract/errors.ts'
+import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 
 /** A ping as Anthropic sends it. */
@@ -11,9 +11,5 @@ interface StreamError {
 }
 
 /** The one frame that tells a client that its stream broke. Nothing follows it. */
-export function errorFrame({ code, message, requestId }: StreamError): Buffer {
-  const error = { type: anthropicTypeOf(code), message }
-  return Buffer.from(
-    sseFrame({ event: 'error', data: JSON.stringify({ type: 'error', error, request_id: requestId }) }),
-  )
-}
+export const errorFrame = ({ code, message, requestId }: StreamError): Buffer =>
+  Buffer.from(sseFrame({ event: 'error', data: JSON.stringify(anthropicError(code, message, requestId)) }))

@@ -1,9 +1,9 @@
+import { anthropicError } from '../../../contract/errors.ts'
 import type { GoogleAccess } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord } from '../../platform/json.ts'
 import type { Attempt } from '../call.ts'
 import { codeOfUpstreamStatus } from '../upstream/code-of-status.ts'
-import { errorEnvelope } from '../upstream/error-envelope.ts'
 import { anthropicHeaders } from '../upstream/headers.ts'
 import { faultOf } from './answer-fields.ts'
 import { anthropicAnswers, withUpstreamModel } from './anthropic-messages.ts'
@@ -95,5 +95,5 @@ function inEnvelope(body: Buffer, status: number, requestId: string): Buffer {
   const first = Array.isArray(parsed) ? parsed[0] : parsed
   if (isRecord(first) && first['type'] === 'error') return body
   const message = (isRecord(first) && faultOf(first).message) || `the upstream answered with status ${status}`
-  return Buffer.from(JSON.stringify(errorEnvelope(codeOfUpstreamStatus(status), message, requestId)))
+  return Buffer.from(JSON.stringify(anthropicError(codeOfUpstreamStatus(status), message, requestId)))
 }

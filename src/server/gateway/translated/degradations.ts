@@ -24,3 +24,13 @@ export function degradedHeader(degradations: readonly Degradation[]): string | u
   const more = degradations.length - shown.length
   return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(', ')
 }
+
+/** What goes out with an answer, the list of what its request lost among it. */
+export function withDegradedHeader<T extends { readonly ownHeaders: Readonly<Record<string, string>> }>(
+  attempt: T,
+  degraded: readonly Degradation[],
+): T {
+  const header = degradedHeader(degraded)
+  if (header === undefined) return attempt
+  return { ...attempt, ownHeaders: { ...attempt.ownHeaders, 'x-switchyard-degraded': header } }
+}

@@ -24,7 +24,6 @@ export class HeldFrames {
   #isOpen = false
   #isReleased = false
   #isBlocked = false
-  #isOver = false
 
   constructor(options: Options) {
     this.#options = options
@@ -71,7 +70,6 @@ export class HeldFrames {
   }
 
   stop(): void {
-    this.#isOver = true
     clearTimeout(this.#silence)
     clearTimeout(this.#window)
   }
@@ -93,7 +91,6 @@ export class HeldFrames {
   }
 
   readonly #onWindowEnd = (): void => {
-    if (this.#isOver) return
     this.#isReleased = true
     this.#write()
   }

@@ -1,3 +1,4 @@
+import { isRecord, type Json, jsonOr } from '../../platform/json.ts'
 import type { WireBlock, WireDelta, WireEvent, WireMessage } from './wire-event.ts'
 
 /** Puts the events of a stream together to the answer of a call that is not streamed. */
@@ -71,12 +72,7 @@ function wholeBlock({ start, text, signature }: OpenBlock, unreadable: object | 
   }
 }
 
-function objectIn(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    // The caller says what this means.
-    return undefined
-  }
+function objectIn(text: string): Json | undefined {
+  const value = jsonOr(text, undefined)
+  return isRecord(value) ? value : undefined
 }

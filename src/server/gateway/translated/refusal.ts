@@ -1,12 +1,11 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import type { Refusal } from '../call.ts'
-import { errorEnvelope } from '../upstream/error-envelope.ts'
 import type { AnswerHead } from '../upstream/exchange.ts'
 import type { Degradation } from './degradations.ts'
 
 /** The one error body of the translated lane: Anthropic's envelope. */
 export const problemBody = (code: ErrorCode, message: string, requestId: string): Buffer =>
-  Buffer.from(JSON.stringify(errorEnvelope(code, message, requestId)))
+  Buffer.from(JSON.stringify(anthropicError(code, message, requestId)))
 
 interface Parts {
   readonly status: number

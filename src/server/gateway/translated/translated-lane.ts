@@ -1,14 +1,15 @@
-import { apiVersion } from '../../../contract/api.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Attempt, Lane } from '../call.ts'
 import { answerEstimate } from '../counting/count-tokens.ts'
 import { estimateInputTokens } from '../counting/estimate.ts'
 import { parsedObject } from '../request.ts'
+import { verdictOf } from '../router/retryable.ts'
 import { Exchange } from '../upstream/exchange.ts'
+import { ownHeaders } from '../upstream/headers.ts'
 import type { Send } from '../upstream/send.ts'
 import type { CallSignatures, Codec, CodecContext, UpstreamRequest } from './codec.ts'
 import { createCountReader } from './count-reader.ts'
-import { type Degradation, degradedHeader } from './degradations.ts'
+import { type Degradation, withDegradedHeader } from './degradations.ts'
 import { Encoder } from './encoder.ts'
 import type { ReasoningSeals } from './reasoning-seal.ts'
 import { createTranslatedReader } from './translated-reader.ts'
@@ -28,11 +29,11 @@ interface Options {
 export function createTranslatedLane(options: Options): Lane {
   const { codec, send } = options
 
-  /** A call to the provider's counter; whatever it says, the caller gets a number or a reason to try elsewhere. */
+  /** A call to the provider's counter. When no other try would help either, a guess stands in. */
   const count = async (attempt: Attempt, sink: Parameters<Lane>[1], request: UpstreamRequest) => {
     const exchange = new Exchange({ attempt, sink, reader: createCountReader(codec) })
     const result = await send(sending(attempt, exchange, request))
-    return result.outcome === 'refused' && !passing.has(result.status) ? answerEstimate(attempt, sink) : result
+    return result.outcome === 'refused' && verdictOf(result) === 'final' ? answerEstimate(attempt, sink) : result
   }
 
   return async (attempt, sink) => {
@@ -45,7 +46,7 @@ export function createTranslatedLane(options: Options): Lane {
     }
     const upstream = codec.request(request, context)
     const degraded: Degradation[] = [...upstream.degraded]
-    const shown = withDegraded(attempt, degraded)
+    const shown = withDegradedHeader(attempt, degraded)
     const reader = createTranslatedReader({
       ...options,
       attempt: shown,
@@ -65,9 +66,6 @@ export function createTranslatedLane(options: Options): Lane {
   }
 }
 
-/** Refusals of a counter that the router should see: our credential is bad, or another try may help. */
-const passing = new Set([401, 403, 408, 409, 429, 500, 502, 503, 504, 529])
-
 const contextOf = ({ call, ask, target }: Attempt, { seals, callSignatures }: Options): CodecContext => ({
   deployment: target.deployment,
   upstreamModel: target.upstreamModel,
@@ -84,15 +82,3 @@ const sending = (attempt: Attempt, exchange: Exchange, { path, headers, body }: 
   headers: { ...ownHeaders, ...headers },
   body: Buffer.from(JSON.stringify(body)),
 })
-
-const ownHeaders = {
-  'content-type': 'application/json',
-  'accept-encoding': 'identity',
-  'user-agent': `switchyard/${apiVersion}`,
-} as const
-
-function withDegraded(attempt: Attempt, degraded: readonly Degradation[]): Attempt {
-  const header = degradedHeader(degraded)
-  if (header === undefined) return attempt
-  return { ...attempt, ownHeaders: { ...attempt.ownHeaders, 'x-switchyard-degraded': header } }
-}

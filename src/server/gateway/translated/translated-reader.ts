@@ -2,7 +2,7 @@ import { statusOfCode } from '../../../contract/errors.ts'
 import { jsonOr } from '../../platform/json.ts'
 import type { Attempt, Refusal, Sink } from '../call.ts'
 import { type AnswerHead, type AnswerReader, upstreamFault, type WholeAnswer } from '../upstream/exchange.ts'
-import { scrubbed } from '../upstream/scrub.ts'
+import { scrubbedText } from '../upstream/scrub.ts'
 import type { Codec, CodecContext } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import type { Encoder } from './encoder.ts'
@@ -31,9 +31,7 @@ export function createTranslatedReader(options: Options): AnswerReader {
   const { deployment } = attempt.target
   const { requestId } = attempt.call
 
-  /** Text of the upstream's without our credential or the address it is at. */
-  const clean = (message: string): string =>
-    scrubbed(Buffer.from(message), deployment).toString().replaceAll(new URL(deployment.apiBase).host, '[host]')
+  const clean = (message: string): string => scrubbedText(message, deployment)
 
   const refused = (head: AnswerHead, problem: ReturnType<Codec['problem']>): Refusal =>
     refusalOf({

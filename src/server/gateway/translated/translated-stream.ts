@@ -1,6 +1,6 @@
 import { type ErrorCode, statusOfCode } from '../../../contract/errors.ts'
-import { sseFrame } from '../../../contract/sse.ts'
 import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
+import { errorFrame } from '../raw/stream-error.ts'
 import type { AnswerHead, AnswerStream, Controller, Ending } from '../upstream/exchange.ts'
 import { upstreamFault } from '../upstream/exchange.ts'
 import { streamHeaders } from '../upstream/headers.ts'
@@ -114,7 +114,7 @@ export class TranslatedStream implements AnswerStream {
       const seen = code === 'invalid_request' ? code : 'overloaded'
       return refusalOf({ status: statusOfCode(seen), head, body: problemBody(seen, message, requestId), degraded })
     }
-    this.#held.add(sseFrame({ event: 'error', data: problemBody(code, message, requestId).toString() }))
+    this.#held.add(errorFrame({ code, message, requestId }).toString())
     this.#held.end()
     return this.#outcome('failed')
   }

@@ -1,20 +1,12 @@
 import type { Deployment } from '../../config/config.ts'
-import { signAws } from './aws-signature.ts'
+import { signAws, type Unsigned } from './aws-signature.ts'
 import type { GoogleTokens } from './google-token.ts'
 
-/** A request whose credential is still missing. */
-export interface Unauthorized {
-  /** Absolute. */
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
-}
-
-/** The headers of a request with the deployment's credential among them. Rejects with AppError when there is none. */
+/** The headers of a request with the deployment's credential among them, in an object of their own. Rejects with AppError when there is none. */
 export type Authorize = (
   deployment: Deployment,
-  request: Unauthorized,
-) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
+  request: Unsigned,
+) => Record<string, string> | Promise<Record<string, string>>
 
 /** Providers whose key travels as a Bearer token on Anthropic's routes. */
 const bearerProviders = new Set(['openrouter', 'ollama'])

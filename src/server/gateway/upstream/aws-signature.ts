@@ -1,6 +1,7 @@
 import type { AwsAccess } from '../../config/config.ts'
 
-interface Unsigned {
+/** A request whose credential is still missing. */
+export interface Unsigned {
   /** Absolute. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

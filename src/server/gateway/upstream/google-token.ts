@@ -2,6 +2,7 @@ import { sign } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { GoogleServiceAccount } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
+import { jsonOr, recordOf } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { Pool } from '../../platform/undici.ts'
 
@@ -124,18 +125,9 @@ function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promis
 
 /** What goes wrong here ends up in the log: the status and Google's own word, never the body. */
 function readToken(status: number, text: string): { value: string; expiresInSeconds: number } {
-  const { access_token: value, expires_in: expiresInSeconds, error } = fieldsOf(text)
+  const { access_token: value, expires_in: expiresInSeconds, error } = recordOf(jsonOr(text, undefined))
   if (status !== 200 || typeof value !== 'string' || typeof expiresInSeconds !== 'number') {
     throw new Error(`the token endpoint answered with status ${status}${typeof error === 'string' ? `: ${error}` : ''}`)
   }
   return { value, expiresInSeconds }
-}
-
-function fieldsOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return { ...JSON.parse(text) }
-  } catch {
-    // The parser's own message would quote the text.
-    return {}
-  }
 }

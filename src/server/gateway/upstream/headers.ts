@@ -8,7 +8,8 @@ const forwardedToAnthropic = /^(anthropic-|x-claude-code-)/
 /** Headers of OpenAI's that say whose account a call is for are credentials: the account is the deployment's. */
 const forwardedToOpenAi = /^openai-(?!organization$|project$)/
 
-const ownHeaders = {
+/** Of every request of ours, whatever its format. */
+export const ownHeaders = {
   'content-type': 'application/json',
   'accept-encoding': 'identity',
   'user-agent': `switchyard/${apiVersion}`,

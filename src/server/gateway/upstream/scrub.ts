@@ -20,6 +20,10 @@ export function scrubbed(body: Buffer, { apiKey, headers, aws }: Deployment): Bu
   return secrets.reduce((rest, secret) => replaced(rest, Buffer.from(secret ?? '')), body)
 }
 
+/** Words of an upstream without the deployment's credentials and without the address it is at. */
+export const scrubbedText = (text: string, deployment: Deployment): string =>
+  scrubbed(Buffer.from(text), deployment).toString().replaceAll(new URL(deployment.apiBase).host, '[host]')
+
 function replaced(body: Buffer, secret: Buffer): Buffer {
   const parts: Buffer[] = []
   let from = 0

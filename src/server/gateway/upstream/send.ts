@@ -17,7 +17,7 @@ export type Send = (sending: Sending) => Exchange['result']
 
 /** Adds the credential and dispatches; the answer goes to the exchange, whose result is returned. */
 export function createSend({ pools, authorize }: { readonly pools: Pools; readonly authorize: Authorize }): Send {
-  const dispatch = ({ attempt, exchange, path, body }: Sending, headers: Readonly<Record<string, string>>) => {
+  const dispatch = ({ attempt, exchange, path, body }: Sending, headers: Record<string, string>) => {
     const { call, ask, target } = attempt
     if (call.signal.aborted) return exchange.result
     const { timeouts } = target.deployment
@@ -26,7 +26,7 @@ export function createSend({ pools, authorize }: { readonly pools: Pools; readon
     const headersTimeout = ask.stream ? timeouts.firstByteMs : 0
     const bodyTimeout = ask.stream ? timeouts.idleMs : 0
     pool.dispatch(
-      { method: 'POST', path: `${pathPrefix}${path}`, headers: { ...headers }, body, headersTimeout, bodyTimeout },
+      { method: 'POST', path: `${pathPrefix}${path}`, headers, body, headersTimeout, bodyTimeout },
       exchange,
     )
     return exchange.result

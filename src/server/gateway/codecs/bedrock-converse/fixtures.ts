@@ -1,4 +1,5 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
+import { sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import { type Json, recordOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
@@ -24,17 +25,8 @@ export const contextFor = (upstreamModel: string = claude, stream = true): Codec
 })
 
 /** What goes upstream for `request`, as it arrives there. */
-export function sent(request: AnthropicRequest, upstreamModel: string = claude) {
-  const base = { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
-  const { path, body, degraded } = bedrockConverse.request({ ...base, ...request }, contextFor(upstreamModel))
-  const text = JSON.stringify(body)
-  return {
-    path,
-    text,
-    body: JSON.parse(text) as Json,
-    degraded: degraded.map(({ path: where, action }) => `${where}=${action}`),
-  }
-}
+export const sent = (request: AnthropicRequest, upstreamModel: string = claude) =>
+  sentUpstream(bedrockConverse, request, contextFor(upstreamModel))
 
 /** The content of all messages that go upstream, one list a message. */
 export const contents = (messages: readonly Json[], upstreamModel: string = claude): readonly unknown[] =>

@@ -12,7 +12,7 @@ const noOutput = '(no output)'
 export function toolResultBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
   const { block, path } = placed
   const parts = blocksOf(block['content'], `${path}.content`)
-  const content = parts.flatMap(part => resultContent(part, conversion))
+  const content = parts.flatMap(part => contentBlocks(part, conversion))
   const isError = block['is_error'] === true
   const hasStatus = conversion.model.family === 'claude' || conversion.model.family === 'nova'
   const toolResult = {
@@ -29,7 +29,8 @@ const filled = (content: readonly Json[]): readonly Json[] => (content.length ==
 const pointsOf = ({ block, path }: Placed, conversion: Conversion): readonly Json[] =>
   cachePoints({ control: block['cache_control'], path: `${path}.cache_control`, section: 'messages' }, conversion)
 
-function resultContent(placed: Placed, conversion: Conversion): readonly Json[] {
+/** The blocks for what a user, or a tool's result, may hold. */
+export function contentBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
   switch (placed.block['type']) {
     case 'text':
       return textBlocks(placed.block['text'])

@@ -2,11 +2,10 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import { cachePoints, isCachePoint, settleCachePoints } from './cache-points.ts'
 import { blocksOf, type Conversion, type Placed } from './conversion.ts'
-import { documentBlocks, imageBlock } from './media.ts'
 import { redactedBlocks, thinkingBlocks } from './reasoning-blocks.ts'
-import { searchResultBlocks, textBlocks } from './text-blocks.ts'
+import { textBlocks } from './text-blocks.ts'
 import { sentToolName, sentToolUseId } from './tool-identity.ts'
-import { toolResultBlocks } from './tool-results.ts'
+import { contentBlocks, toolResultBlocks } from './tool-results.ts'
 
 /** A message of Converse. */
 export type Message = Json & { readonly role: Role; readonly content: readonly Json[] }
@@ -99,24 +98,8 @@ const groupsOf = (blocks: readonly Placed[], role: Role, conversion: Conversion)
     return { isToolResult: placed.block['type'] === 'tool_result', blocks: [...found, ...points] }
   })
 
-function userBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
-  const { block, path } = placed
-  switch (block['type']) {
-    case 'text':
-      return textBlocks(block['text'])
-    case 'image':
-      return [imageBlock(placed)]
-    case 'document':
-      return documentBlocks(placed, conversion)
-    case 'search_result':
-      return searchResultBlocks(placed, conversion)
-    case 'tool_result':
-      return toolResultBlocks(placed, conversion)
-    default:
-      conversion.note(path, 'dropped')
-      return []
-  }
-}
+const userBlocks = (placed: Placed, conversion: Conversion): readonly Json[] =>
+  placed.block['type'] === 'tool_result' ? toolResultBlocks(placed, conversion) : contentBlocks(placed, conversion)
 
 function assistantBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
   const { block, path } = placed

@@ -1,4 +1,4 @@
-import { isRecord, type Json, recordOf } from '../../../platform/json.ts'
+import { isRecord, type Json, jsonOr, recordOf } from '../../../platform/json.ts'
 import { chatUsageOf } from '../../counting/chat-usage.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
@@ -42,7 +42,8 @@ export function createDecoder(context: CodecContext): StreamDecoder {
       const { data } = frame
       if (isOver || data === '') return nothing
       if (data.startsWith('[DONE]')) return reader.hasFinished ? end() : nothing
-      const chunk = parsed(data)
+      // Cut or broken is told to the client as an error of the upstream.
+      const chunk = jsonOr(data, undefined)
       const fault = faultOf(frame, chunk)
       if (!fault) return readChunk(recordOf(chunk))
       isOver = true
@@ -63,13 +64,4 @@ const notJson: ModelEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream sent a chunk that is no JSON object',
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data)
-  } catch {
-    // Cut or broken: told to the client as an error of the upstream.
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
+import { plainContext, sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import { type Json, listOf, recordOf } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
@@ -8,13 +9,7 @@ import { openaiChat } from './codec.ts'
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({
   deployment: deploymentOf('openai-compatible'),
   upstreamModel: 'some-model',
-  stream: true,
-  requestId: 'req_1',
-  reasoning: {
-    seal: state => `sealed:${state}`,
-    open: signature => (signature.startsWith('sealed:') ? signature.slice(7) : undefined),
-  },
-  callSignatures: { remember: () => undefined, recall: () => undefined },
+  ...plainContext,
   ...changes,
 })
 
@@ -33,17 +28,8 @@ export const openAi = (upstreamModel: string): Partial<CodecContext> => ({
 })
 
 /** What goes upstream for `request`, as it arrives there. */
-export function sent(request: AnthropicRequest, changes: Partial<CodecContext> = {}) {
-  const base = { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
-  const { path, body, degraded } = openaiChat.request({ ...base, ...request }, contextOf(changes))
-  const text = JSON.stringify(body)
-  return {
-    path,
-    text,
-    body: JSON.parse(text) as Json,
-    degraded: degraded.map(({ path: where, action }) => `${where}=${action}`),
-  }
-}
+export const sent = (request: AnthropicRequest, changes: Partial<CodecContext> = {}) =>
+  sentUpstream(openaiChat, request, contextOf(changes))
 
 /** The upstream's messages for `messages`, and what they lost. */
 export function conversation(messages: readonly Json[], changes: Partial<CodecContext> = {}) {

@@ -1,4 +1,5 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
+import { plainContext, sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import type { Json } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
@@ -8,28 +9,13 @@ import { openaiResponses } from './codec.ts'
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({
   deployment: { id: 'd1', provider: 'openai', protocol: 'openai-responses', apiBase: 'https://upstream.test/v1' },
   upstreamModel: 'gpt-5.5',
-  stream: true,
-  requestId: 'req_1',
-  reasoning: {
-    seal: state => `sealed:${state}`,
-    open: signature => (signature.startsWith('sealed:') ? signature.slice(7) : undefined),
-  },
-  callSignatures: { remember: () => undefined, recall: () => undefined },
+  ...plainContext,
   ...changes,
 })
 
 /** What goes upstream for `request`, as it arrives there. */
-export function sent(request: AnthropicRequest, changes: Partial<CodecContext> = {}) {
-  const base = { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
-  const { path, body, degraded } = openaiResponses.request({ ...base, ...request }, contextOf(changes))
-  const text = JSON.stringify(body)
-  return {
-    path,
-    text,
-    body: JSON.parse(text) as Json,
-    degraded: degraded.map(({ path: where, action }) => `${where}=${action}`),
-  }
-}
+export const sent = (request: AnthropicRequest, changes: Partial<CodecContext> = {}) =>
+  sentUpstream(openaiResponses, request, contextOf(changes))
 
 /** The items of input for `messages`. */
 export const inputOf = (messages: readonly Json[], changes: Partial<CodecContext> = {}): readonly Json[] =>
