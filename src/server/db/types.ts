@@ -10,6 +10,13 @@ type DefaultTime = ColumnType<Date, Date | undefined, Date>
 
 type JsonObject = Readonly<Record<string, unknown>>
 
+/** A sealed value, with what its seal is bound to besides the names of its row. */
+interface Sealed {
+  version: number
+  sealed: Buffer
+  key_id: string
+}
+
 /** Table `agents`: one row an agent, as its current version. */
 export interface AgentTable {
   id: string
@@ -74,6 +81,9 @@ export interface PromptTable {
   state: Generated<PromptState>
   message_id: string | null
   principal: string
+  /** The key that pays for the prompt's model calls; null for the master key. */
+  key_id: ColumnType<string | null, string | null | undefined, string | null>
+  held_by: ColumnType<'budget' | null, 'budget' | null | undefined, 'budget' | null>
   run_id: string | null
   resumes: Generated<number>
   stop_requested: Generated<boolean>
@@ -98,6 +108,7 @@ export interface StreamTicketTable {
   hash: Buffer
   session_id: string
   principal: string
+  key_id: string | null
   expires_at: Date
 }
 
@@ -118,7 +129,7 @@ export interface UsageTable {
   provider: string
   upstream_model: string
   lane: string
-  outcome: 'completed' | 'failed' | 'aborted'
+  outcome: 'completed' | 'failed' | 'aborted' | 'lost'
   stop_reason: string | null
   status: number | null
   attempts: number
@@ -131,6 +142,17 @@ export interface UsageTable {
   /** US dollars as an exact decimal; null when the price is not known. */
   cost_usd: string | null
   degraded: string | null
+  key_id: string | null
+  run_id: string | null
+  protocol: string | null
+  /** Part of `output_tokens`. */
+  reasoning_tokens: Generated<number>
+  web_searches: Generated<number>
+  /** US dollars per token by kind, as they were applied. */
+  rates: ColumnType<Readonly<Record<string, string>> | null, string | null | undefined, string | null>
+  price_source: string | null
+  /** US dollars that were held for the call. */
+  held_usd: string | null
   first_content_ms: number | null
   total_ms: number
   created_at: DefaultTime
@@ -147,6 +169,118 @@ export interface IdempotencyKeyTable {
   created_at: DefaultTime
 }
 
+/** Table `vault_entries`: named secrets, sealed; an empty `owner_id` is global. */
+export interface VaultEntryTable extends Sealed {
+  owner_id: string
+  key: string
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `service_secrets`: what the service made up for itself, sealed. */
+export interface ServiceSecretTable extends Sealed {
+  name: string
+  created_at: DefaultTime
+}
+
+/** Table `provider_credentials`: one sealed credential a provider, with the host that it is for. */
+export interface ProviderCredentialTable extends Sealed {
+  id: string
+  provider: string
+  api_base: string
+  masked: string
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `deployments`: models that were added by the API. */
+export interface DeploymentTable {
+  id: string
+  model_name: string
+  params: Json<JsonObject>
+  version: number
+  /** The secrets among the params; null when there is none. */
+  sealed: Buffer | null
+  key_id: string | null
+  created_by: string
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `audit_log`: who changed what; rows are only added. */
+export interface AuditLogTable {
+  id: string
+  created_at: DefaultTime
+  principal: string
+  role: string
+  key_id: string | null
+  address: string | null
+  request_id: string | null
+  action: string
+  object_id: string
+  owner_id: string | null
+  before: Json<JsonObject | null>
+  after: Json<JsonObject | null>
+}
+
+/** Table `api_keys`: virtual keys without their secret. */
+export interface ApiKeyTable {
+  id: string
+  label: string
+  owner_id: string | null
+  role: 'user' | 'admin'
+  models: Json<readonly string[]>
+  metadata: Json<JsonObject>
+  prefix: string
+  last4: string
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+  created_by: string
+  created_at: DefaultTime
+}
+
+/** Table `api_key_hashes`: what a presented key is looked up by. */
+export interface ApiKeyHashTable {
+  hash: Buffer
+  key_id: string
+  valid_until: Date | null
+  created_at: DefaultTime
+}
+
+/** Table `budgets`: limits and counters of a key, an owner, an agent or a session. Amounts are exact decimals. */
+export interface BudgetTable {
+  scope: 'key' | 'owner' | 'agent' | 'session'
+  scope_id: string
+  max_usd: string | null
+  soft_usd: string | null
+  duration: string | null
+  reset_at: Date | null
+  spent_usd: Generated<string>
+  reserved_usd: Generated<string>
+  rpm_limit: number | null
+  tpm_limit: number | null
+  max_parallel: number | null
+  window_started_at: Date | null
+  window_requests: Generated<number>
+  window_tokens: Generated<number>
+  parallel: Generated<number>
+  warned_at: Date | null
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `reservations`: what is held for calls at work. */
+export interface ReservationTable {
+  request_id: string
+  held_in: Json
+  amount_usd: string
+  tokens: number
+  facts: Json<JsonObject>
+  expires_at: Date
+  created_at: DefaultTime
+}
+
 /** Every table of the migrations, for Kysely. int8 is a number, timestamptz a Date (see `createPool`). */
 export interface Database {
   agents: AgentTable
@@ -157,4 +291,13 @@ export interface Database {
   stream_tickets: StreamTicketTable
   usage: UsageTable
   idempotency_keys: IdempotencyKeyTable
+  vault_entries: VaultEntryTable
+  service_secrets: ServiceSecretTable
+  provider_credentials: ProviderCredentialTable
+  deployments: DeploymentTable
+  audit_log: AuditLogTable
+  api_keys: ApiKeyTable
+  api_key_hashes: ApiKeyHashTable
+  budgets: BudgetTable
+  reservations: ReservationTable
 }

@@ -38,7 +38,7 @@ export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTi
     const principal = found && (await redeemTicket(found.ticket, found.sessionId))
     if (principal === undefined) throw refusalOf(request)
     // It opens one stream of one session, which its holder was allowed to see.
-    return { principal, role: 'user', ownerScope: undefined }
+    return { principal, role: 'user', ownerScope: undefined, key: undefined }
   }
   return (request, access) => {
     if (!master) {

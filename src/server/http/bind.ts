@@ -1,13 +1,15 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Input, type Result, type Route, successStatus } from '../../contract/route.ts'
-import type { Caller } from './caller.ts'
+import type { Actor, Caller } from './caller.ts'
 import { type Idempotency, idempotencyOf } from './idempotency.ts'
 import { fastifyPath } from './paths.ts'
 
 /** What a handler may need to know of the request besides its input. */
 export interface Meta {
   readonly requestId: string
+  /** Who is behind it, for the audit log. */
+  readonly actor: Actor
   /** Present when the caller sent `Idempotency-Key`; handlers of creating routes pass it on to their store. */
   readonly idempotency: Idempotency | undefined
   /** Adds a header to the success answer. */
@@ -37,6 +39,7 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
       const input = { params: request.params, query: request.query, body: request.body } as Input<R>
       const answer = await handler(input, request.caller, {
         requestId: request.id,
+        actor: actorOf(request),
         idempotency: idempotencyOf(request, route, request.caller),
         setHeader: (name, value) => void reply.header(name, value),
         signal: gone.signal,
@@ -44,6 +47,11 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
       return status === 204 ? reply.code(204).send() : reply.code(status).send(answer)
     },
   })
+}
+
+function actorOf({ caller, id, socket }: FastifyRequest): Actor {
+  const { principal, role, key } = caller
+  return { principal, role, keyId: key?.id, address: socket.remoteAddress, requestId: id }
 }
 
 /** The route's schemas as the HTTP library and the OpenAPI document want them. */

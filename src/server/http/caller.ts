@@ -1,3 +1,12 @@
+/** What a virtual key lets its holder do, as far as each call needs to know. */
+export interface KeyAccess {
+  readonly id: string
+  /** Names of models or `provider/*`; empty allows all. */
+  readonly models: readonly string[]
+  /** True: the key has a budget or a rate limit, so each of its model calls reserves first. */
+  readonly isLimited: boolean
+}
+
 /** Who calls: the result of authentication, seen by every handler. */
 export interface Caller {
   /** Owner of what the caller creates: `master`, an owner's name, or a key's id. */
@@ -5,7 +14,28 @@ export interface Caller {
   readonly role: 'admin' | 'user'
   /** The only owner whose objects the caller may see; undefined sees all. */
   readonly ownerScope: string | undefined
+  /** The virtual key; undefined for the master key. */
+  readonly key: KeyAccess | undefined
 }
 
 /** The caller that holds the master key, or any caller while authentication is off. */
-export const masterCaller: Caller = { principal: 'master', role: 'admin', ownerScope: undefined }
+export const masterCaller: Caller = { principal: 'master', role: 'admin', ownerScope: undefined, key: undefined }
+
+/** Who is behind a change, for the audit log. */
+export interface Actor {
+  readonly principal: string
+  readonly role: string
+  readonly keyId: string | undefined
+  /** Of the connection; undefined for what the service does by itself. */
+  readonly address: string | undefined
+  readonly requestId: string | undefined
+}
+
+/** The service itself, at work on its own. */
+export const serviceActor: Actor = {
+  principal: 'service',
+  role: 'service',
+  keyId: undefined,
+  address: undefined,
+  requestId: undefined,
+}

@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Runtime } from '../runtimes/runtime.ts'
 import { isTimeZone, planSession, titleOf } from './new-session.ts'
 
-const caller = { principal: 'ada', role: 'user', ownerScope: 'ada' } as const
+const caller = { principal: 'ada', role: 'user', ownerScope: 'ada', key: undefined } as const
 const builtin = { id: 'builtin' } as Runtime
 const agent = {
   id: 'agent_1',
