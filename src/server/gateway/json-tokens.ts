@@ -1,91 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 // Where the tokens of a JSON text end. They agree with JSON.parse on what is valid; bytes above ASCII may be anything, as
 // they may for JSON.parse once they have been decoded.
 
 /** In place of an end: the text is no JSON. */
 export const broken = -1
 
-/** A JSON text as bytes, and the same bytes to be read four at a time. */
+/** A JSON text that is being read; good until the next one is opened. */
 export interface Text {
   readonly bytes: Uint8Array
-  readonly words: DataView
+  /** Where its copy in the memory of the scanner ends. */
+  readonly copyEnd: number
 }
 
-const quote = 0x22
-const backslash = 0x5c
+/** Source and reason: `json-strings.wat` beside this file, decision 0008. */
+interface Scanner {
+  readonly memory: WebAssembly.Memory
+  readonly stringEnd: (start: number, end: number) => number
+}
+
 const minus = 0x2d
 const zero = 0x30
 
 const codeOf = (character: string): number => character.charCodeAt(0)
 
-/** How many bytes an escape takes, by the byte behind its backslash; 0 for none. */
-const escapeLength = new Uint8Array(256)
-for (const character of '"\\/bfnrt') escapeLength[codeOf(character)] = 2
-escapeLength[codeOf('u')] = 6
+const pageBytes = 65_536
+/** The table in front of the text. */
+const textAt = 256
+/** The scanner reads whole steps: what lies behind the text is read, but does not count. */
+const stepBytes = 64
 
-/** 1 for each byte that is a hexadecimal digit. */
-const hex = new Uint8Array(256)
-for (const character of '0123456789abcdefABCDEF') hex[codeOf(character)] = 1
+const binary = readFileSync(join(import.meta.dirname, 'json-strings.wasm'))
+const { memory, stringEnd: scanString } = new WebAssembly.Instance(new WebAssembly.Module(binary)).exports as Scanner
+/** Of all that was grown so far: at most the longest body that a route takes. */
+let room = new Uint8Array(memory.buffer)
+for (const digit of '0123456789abcdefABCDEF') room[codeOf(digit)] = 1
 
-/** The highest bit of each byte of a word. */
-const highBits = 0x80808080 | 0
-
-/**
- * The place behind the string whose opening quote stands at `start`. Most of a body is text in strings, so it is read
- * four bytes a step. Handing `at` to another function in this loop would make it twice as slow.
- */
-export function stringEnd({ bytes, words }: Text, start: number): number {
-  const last = bytes.length - 4
-  let at = start + 1
-  while (at <= last) {
-    const word = words.getInt32(at, true)
-    const found = specials(word) & highBits
-    if (found === 0) {
-      at += 4
-      continue
-    }
-    const shift = (31 - Math.clz32(found & -found)) & 24
-    at += shift >> 3
-    const byte = (word >>> shift) & 0xff
-    if (byte === quote) return at + 1
-    if (byte !== backslash) return broken
-    const length = escapeLength[bytes[at + 1] ?? 0] ?? 0
-    if (length === 0 || (length === 6 && (at > last - 2 || !isHex(words.getInt32(at + 2, true))))) return broken
-    at += length
+/** Takes a text up for reading. */
+export function openText(bytes: Uint8Array): Text {
+  const copyEnd = textAt + bytes.length
+  const missing = copyEnd + stepBytes - room.length
+  if (missing > 0) {
+    memory.grow(Math.ceil(missing / pageBytes))
+    room = new Uint8Array(memory.buffer)
   }
-  return shortStringEnd(bytes, at)
+  room.set(bytes, textAt)
+  return { bytes, copyEnd }
 }
 
-/**
- * Marks the bytes of `word` that are a quote, a backslash or a control character by their highest bits. The lowest mark
- * is right, those above it may be wrong; other bits mean nothing. It is the usual test for a byte below n,
- * `(x - n) & ~x & 0x80`, made twice: with the bytes changed so that quotes stand right behind the control characters,
- * and so that backslashes are zero.
- */
-function specials(word: number): number {
-  const low = word ^ 0x02020202
-  const zeros = word ^ 0x5c5c5c5c
-  return ((low - 0x21212121) & ~low) | ((zeros - 0x01010101) & ~zeros)
-}
-
-/** True when all four bytes of `word` are hexadecimal digits. */
-const isHex = (word: number): boolean =>
-  ((hex[word & 0xff] ?? 0) &
-    (hex[(word >>> 8) & 0xff] ?? 0) &
-    (hex[(word >>> 16) & 0xff] ?? 0) &
-    (hex[word >>> 24] ?? 0)) ===
-  1
-
-/** The last few bytes of a text, which are no whole word: no escape of six bytes and its quote fit in. */
-function shortStringEnd(bytes: Uint8Array, from: number): number {
-  let at = from
-  while (at < bytes.length) {
-    const byte = bytes[at] ?? 0
-    if (byte === quote) return at + 1
-    const length = byte === backslash ? escapeLength[bytes[at + 1] ?? 0] : 1
-    if (byte < 0x20 || (length !== 1 && length !== 2)) return broken
-    at += length
-  }
-  return broken
+/** The place behind the string whose opening quote stands at `start`. Most of a body is text in strings. */
+export function stringEnd({ copyEnd }: Text, start: number): number {
+  const end = scanString(textAt + start + 1, copyEnd)
+  return end === broken ? broken : end - textAt
 }
 
 const isDigit = (byte: number): boolean => byte >= zero && byte <= 0x39

@@ -132,6 +132,40 @@ test('agrees with JSON.parse on strings of quotes, escapes and control character
   )
 })
 
+test('agrees with JSON.parse on long strings full of escapes, with one byte changed or cut off', () => {
+  const unit = fc.constantFrom(
+    'a',
+    'some text',
+    'é',
+    '\\"',
+    '\\\\',
+    '\\/',
+    '\\n',
+    '\\t',
+    '\\b',
+    '\\f',
+    '\\r',
+    '\\u00e9',
+    '\\uD83D',
+  )
+  const change = fc.option(fc.tuple(fc.nat(), fc.constantFrom(...Buffer.from('\\"u0xG\n\u007f'))))
+  const cut = fc.option(fc.nat(20))
+  fc.assert(
+    fc.property(fc.array(unit, { maxLength: 150, size: 'max' }), change, cut, (units, changed, left) => {
+      const body = Buffer.from(`{"model":"${units.join('')}"}`)
+      if (changed) body[changed[0] % body.length] = changed[1]
+      assertAgrees(left === null ? body : body.subarray(0, body.length - left))
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('what a longer text left behind does not count for the next one', () => {
+  assertAgrees(Buffer.from(`{"model":"${'x'.repeat(90)}"}`))
+  for (let length = 9; length < 100; length++)
+    assertAgrees(Buffer.from(`{"model":"${'x'.repeat(90)}"}`).subarray(0, length))
+})
+
 const places = [
   ['first', '{"model":"a","messages":[]}', '"a"'],
   ['last, with white space', '{ "messages" : [ ] ,\r\n\t"model" :\n "a" }', '"a"'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { keysOf, ownMembers } from './own-members.ts'
-import { spliceString } from './splice.ts'
+import { joined, lengthOf, spliceString } from './splice.ts'
 
 /** Any JSON text with keys, escapes and numbers as clients may spell them. */
 const blank = fc.constantFrom('', ' ', '\n', '\t ', '\r\n')
@@ -38,8 +38,22 @@ test('R3: when the model maps, every byte but that of its string stays', () => {
       assert.deepEqual(members?.doubled, [])
       const [model] = members.values
       assert.ok(model)
-      assert.equal(spliceString(body, model, JSON.parse(to)).toString(), write(JSON.stringify(JSON.parse(to))))
+      assert.equal(joined(spliceString(body, model, JSON.parse(to))).toString(), write(JSON.stringify(JSON.parse(to))))
     }),
     { numRuns: 500 },
   )
+})
+
+test('R3: of a long body only the short side of the name is copied', () => {
+  const text = 'x'.repeat(100_000)
+  const texts = [`{"model":"a/b","text":"${text}"}`, `{"text":"${text}","model":"a/b"}`]
+  for (const long of texts) {
+    const body = Buffer.from(long)
+    const [model] = ownMembers(body, keys)?.values ?? []
+    assert.ok(model)
+    const parts = spliceString(body, model, 'b')
+    assert.equal(joined(parts).toString(), long.replace('a/b', 'b'))
+    assert.equal(lengthOf(parts), body.length - 2)
+    assert.ok(!Buffer.isBuffer(parts) && parts.some(({ buffer }) => buffer === body.buffer))
+  }
 })

@@ -41,7 +41,24 @@ export function skipBlank(body: Buffer, from: number): number {
   return at
 }
 
-/** `body` with the string at `span` replaced; every other byte stays. */
-export function spliceString(body: Buffer, { start, end }: Span, text: string): Buffer {
-  return Buffer.concat([body.subarray(0, start), Buffer.from(JSON.stringify(text)), body.subarray(end)])
+/** Bytes that go out one behind the other. */
+export type Parts = Buffer | readonly Buffer[]
+
+/** From here on a copy costs more than a second write does. */
+const worthParts = 32 * 1024
+
+/** `body` with the string at `span` replaced; every other byte stays. Most of a long body is not copied for it. */
+export function spliceString(body: Buffer, { start, end }: Span, text: string): Parts {
+  const before = body.subarray(0, start)
+  const string = Buffer.from(JSON.stringify(text))
+  const after = body.subarray(end)
+  if (body.length < worthParts) return Buffer.concat([before, string, after])
+  return before.length < after.length
+    ? [Buffer.concat([before, string]), after]
+    : [before, Buffer.concat([string, after])]
 }
+
+export const joined = (parts: Parts): Buffer => (Buffer.isBuffer(parts) ? parts : Buffer.concat(parts))
+
+export const lengthOf = (parts: Parts): number =>
+  Buffer.isBuffer(parts) ? parts.length : parts.reduce((sum, { length }) => sum + length, 0)

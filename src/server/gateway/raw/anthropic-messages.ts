@@ -1,11 +1,11 @@
 import { anthropicError } from '../../../contract/errors.ts'
 import type { Attempt } from '../call.ts'
-import { spliceString } from '../splice.ts'
+import { joined, type Parts, spliceString } from '../splice.ts'
 import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
 import { usageOfAnswer } from './answer-usage.ts'
 import { editTopLevel } from './body-edit.ts'
 import { deniedOf } from './deny-table.ts'
-import { isClaude, withoutForeignThinking } from './foreign-thinking.ts'
+import { isClaude, mayHoldForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
 import { errorFrame, pingFrame } from './stream-error.ts'
 import { createUsageTap } from './usage-tap.ts'
 import type { Wire, WireRequest } from './wire.ts'
@@ -28,8 +28,11 @@ export const anthropicMessages: Wire = {
     const { call, target } = attempt
     const path = `${call.kind === 'count_tokens' ? paths.count_tokens : paths.messages}${forwardedQuery(call.query)}`
     const headers = anthropicHeaders(call)
-    const cleaned = withoutForeignThinking(withUpstreamModel(attempt), { toClaude: isClaude(target.deployment) })
     const { deny } = target.deployment
+    const body = withUpstreamModel(attempt)
+    const options = { toClaude: isClaude(target.deployment) }
+    if (deny === undefined && !mayHoldForeignThinking(call.body, options)) return { path, headers, body, degraded: [] }
+    const cleaned = withoutForeignThinking(joined(body), options)
     return deny === undefined
       ? { path, headers, ...cleaned }
       : { path, ...withoutDenied({ headers, ...cleaned }, deny) }
@@ -37,11 +40,11 @@ export const anthropicMessages: Wire = {
 }
 
 /** The received body; where the alias maps, with the upstream's name of the model in place of the client's. */
-export const withUpstreamModel = ({ call, ask, target }: Attempt): Buffer =>
+export const withUpstreamModel = ({ call, ask, target }: Attempt): Parts =>
   target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)
 
 function withoutDenied(
-  { headers, body, degraded }: Omit<WireRequest, 'path'>,
+  { headers, body, degraded }: Omit<WireRequest, 'path'> & { readonly body: Buffer },
   table: readonly string[],
 ): Omit<WireRequest, 'path'> {
   const { 'anthropic-beta': given, ...others } = headers

@@ -49,7 +49,7 @@ export const bedrockInvoke: Wire = {
 }
 
 /** The received body with what Bedrock wants in it and without what it refuses; all else stays as it came. */
-function invokeBody({ call, ask, target }: Attempt): Pick<WireRequest, 'body' | 'degraded'> {
+function invokeBody({ call, ask, target }: Attempt): Pick<WireRequest, 'degraded'> & { readonly body: Buffer } {
   const model = bedrockModel(target.upstreamModel)
   const cleaned = withoutForeignThinking(call.body, { toClaude: true })
   const betas = bedrockBetas(anthropicHeaders(call)['anthropic-beta'], cleaned.body)

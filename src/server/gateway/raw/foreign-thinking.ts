@@ -26,7 +26,7 @@ const nothingCut: readonly Degradation[] = []
  * Gateway, section 2.1.
  */
 export function withoutForeignThinking(body: Buffer, { toClaude }: Options): Cleaned {
-  if (!body.includes(sealedText) && !(toClaude && mayHoldUnsigned(body))) return { body, degraded: nothingCut }
+  if (!mayHoldForeignThinking(body, { toClaude })) return { body, degraded: nothingCut }
   const splices: Splice[] = []
   const degraded: Degradation[] = []
   for (const { path, content } of contentsOf(body)) {
@@ -65,10 +65,18 @@ export const isClaude = ({ protocol, provider, apiBase }: Deployment): boolean =
 /** An empty list or empty text would be refused. */
 const filler = '[{"type":"text","text":"..."}]'
 const sealedText = Buffer.from(`"${sealPrefix}`)
+const rareText = sealedText.subarray(-3)
 const thinkingText = Buffer.from('"thinking"')
 const colon = 0x3a
 const comma = 0x2c
 const quote = 0x22
+
+/** A quick look without parsing: false is certain. */
+export const mayHoldForeignThinking = (body: Buffer, { toClaude }: Options): boolean =>
+  mayHoldSealed(body) || (toClaude && mayHoldUnsigned(body))
+
+/** Quotes are everywhere: a search that starts at one would stop all the time. */
+const mayHoldSealed = (body: Buffer): boolean => body.includes(rareText) && body.includes(sealedText)
 
 /** A quick look without parsing: false is certain. A block's own text cannot fool it, since quotes are escaped there. */
 function mayHoldUnsigned(body: Buffer): boolean {

@@ -3,6 +3,7 @@ import type { GoogleAccess } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord } from '../../platform/json.ts'
 import type { Attempt } from '../call.ts'
+import { joined } from '../splice.ts'
 import { codeOfUpstreamStatus } from '../upstream/code-of-status.ts'
 import { anthropicHeaders } from '../upstream/headers.ts'
 import { faultOf } from './answer-fields.ts'
@@ -51,7 +52,7 @@ export const vertexAnthropic: Wire = {
   request(attempt) {
     const { call, target } = attempt
     const isCount = call.kind === 'count_tokens'
-    const cleaned = withoutForeignThinking(isCount ? withUpstreamModel(attempt) : call.body, { toClaude: true })
+    const cleaned = withoutForeignThinking(isCount ? joined(withUpstreamModel(attempt)) : call.body, { toClaude: true })
     const { 'anthropic-version': _version, 'anthropic-beta': given, ...headers } = anthropicHeaders(call)
     const table = target.deployment.deny ?? usuallyDenied
     const denied = deniedOf(renamed(given), isCount ? [...table, ...deniedForCounts] : table)

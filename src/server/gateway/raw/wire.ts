@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import type { Attempt, Outcome } from '../call.ts'
 import type { TokenCounts } from '../counting/token-counts.ts'
+import type { Parts } from '../splice.ts'
 import type { Degradation } from '../translated/degradations.ts'
 
 /** What goes to an upstream that speaks the client's own format. */
@@ -9,7 +10,7 @@ export interface WireRequest {
   readonly path: string
   /** Besides the credential. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
+  readonly body: Parts
   readonly degraded: readonly Degradation[]
 }
 

@@ -1,11 +1,12 @@
 import type { AwsAccess } from '../../config/config.ts'
+import { joined, type Parts } from '../splice.ts'
 
 /** A request whose credential is still missing. */
 export interface Unsigned {
   /** Absolute. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
+  readonly body: Parts
 }
 
 /**
@@ -32,7 +33,15 @@ export async function signAws(
     applyChecksum: false,
   })
   const query = Object.fromEntries(searchParams)
-  const request = { method: 'POST', protocol, hostname, path: pathname, query, headers: { ...headers, host }, body }
+  const request = {
+    method: 'POST',
+    protocol,
+    hostname,
+    path: pathname,
+    query,
+    headers: { ...headers, host },
+    body: joined(body),
+  }
   const { headers: signed } = await signer.sign(request, { signingDate: date })
   // The connection sets it, to the very same value.
   const { host: _, ...rest } = signed

@@ -1,4 +1,5 @@
 import type { Attempt } from '../call.ts'
+import { lengthOf, type Parts } from '../splice.ts'
 import type { Authorize } from './authorize.ts'
 import type { Exchange } from './exchange.ts'
 import type { Pools } from './pools.ts'
@@ -9,7 +10,7 @@ interface Sending {
   /** Behind the deployment's base address, with its query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
+  readonly body: Parts
 }
 
 /** Sends requests to upstreams. */
@@ -25,8 +26,12 @@ export function createSend({ pools, authorize }: { readonly pools: Pools; readon
     // Without a stream the first byte may well be the last: only the total time counts.
     const headersTimeout = ask.stream ? timeouts.firstByteMs : 0
     const bodyTimeout = ask.stream ? timeouts.idleMs : 0
+    // What comes in parts would else go out in chunks.
+    if (!Buffer.isBuffer(body)) headers['content-length'] = String(lengthOf(body))
+    // Its types leave out that it takes anything that can be iterated.
+    const payload = body as Buffer
     pool.dispatch(
-      { method: 'POST', path: `${pathPrefix}${path}`, headers, body, headersTimeout, bodyTimeout },
+      { method: 'POST', path: `${pathPrefix}${path}`, headers, body: payload, headersTimeout, bodyTimeout },
       exchange,
     )
     return exchange.result
