@@ -1,14 +1,19 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
-const features = '^src/server/(system|usage|gateway|agents|runtimes|sandboxes|tools|sessions)/'
+const features =
+  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|runtimes|sandboxes|tools|sessions)/'
 const nouns = [
   'agents/(agents|store)',
+  'audit/audit',
+  'budgets/(budgets|store)',
   'gateway/(gateway|call)',
   'http/(caller|idempotency)',
+  'keys/keys',
   'runtimes/runtime',
   'sandboxes/(sandbox|sandboxes)',
   'sessions/sessions',
   'tools/(tool|toolset)',
   'usage/(usage|store)',
+  'vault/vault',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -41,7 +46,7 @@ module.exports = {
     {
       name: 'cli-reaches-the-server-only-to-start-or-examine-it',
       severity: 'error',
-      from: { path: '^src/cli/', pathNot: '^src/cli/(serve|doctor|migrate|local-service)\\.ts$|\\.test\\.ts$' },
+      from: { path: '^src/cli/', pathNot: '^src/cli/(serve|doctor|migrate|secrets|local-service)\\.ts$|\\.test\\.ts$' },
       to: { path: '^src/server/' },
     },
     {

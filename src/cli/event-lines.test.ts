@@ -75,7 +75,7 @@ const ends = [
   [idle('end_turn'), 'done'],
   [idle('end_turn', { type: 'interrupted' }), 'stopped'],
   [idle('requires_action'), 'approval'],
-  [idle('budget_reached'), 'failed'],
+  [idle('budget_reached'), 'budget'],
   [idle('refusal'), 'failed'],
   [idle('retries_exhausted'), 'failed'],
   [{ type: 'session.error', error: error('exhausted') }, 'failed'],

@@ -2,8 +2,8 @@ import type { SessionEvent } from '../contract/events.ts'
 import { dim, type Piece, plain } from './out.ts'
 import { plainLine, plainText } from './plain-text.ts'
 
-/** How a run ended. `approval`: it is not over, a person must decide first. */
-export type Outcome = 'done' | 'stopped' | 'failed' | 'approval'
+/** How a run ended. With `approval` and `budget` it is not over: a person must decide, or raise a limit. */
+export type Outcome = 'done' | 'stopped' | 'failed' | 'approval' | 'budget'
 
 export interface RunEnd {
   readonly outcome: Outcome
@@ -58,7 +58,7 @@ export function runEndOf(event: AnyEvent): RunEnd {
     case 'requires_action':
       return { outcome: 'approval', text: 'waiting for approval of a tool call' }
     case 'budget_reached':
-      return { outcome: 'failed', text: 'paused: the budget is used up' }
+      return { outcome: 'budget', text: budgetText(details) }
     case 'refusal':
       return { outcome: 'failed', text: 'the model refused' }
     case 'retries_exhausted':
@@ -66,6 +66,12 @@ export function runEndOf(event: AnyEvent): RunEnd {
     default:
       return { outcome: 'done', text: 'done' }
   }
+}
+
+function budgetText(details: unknown): string {
+  const message = field(details, 'message')
+  const why = typeof message === 'string' ? plainLine(message, 500) : 'a budget is used up'
+  return `budget reached: ${why} (it goes on by itself once there is room)`
 }
 
 /** The text of a message, its blocks joined; other kinds of blocks are named. */
@@ -126,6 +132,8 @@ export function outcomePiece(outcome: Outcome): Piece {
       return { text: '■ ', tone: 'warning' }
     case 'approval':
       return { text: '? ', tone: 'warning' }
+    case 'budget':
+      return { text: '‖ ', tone: 'warning' }
     case 'failed':
       return { text: '✗ ', tone: 'bad' }
   }

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { type ReadEvent, type ReaderState, readEvents } from '../client/event-reader.ts'
-import { endsRun, type SessionEvent } from '../contract/events.ts'
+import { budgetReached, endsRun, type SessionEvent } from '../contract/events.ts'
 import { type Outcome, type RunEnd, runEndOf, textOf } from './event-lines.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { elapsedText } from './format.ts'
@@ -64,6 +64,8 @@ export function exitCodeOfRun({
       return exitCodes.ok
     case 'approval':
       return exitCodes.blocked
+    case 'budget':
+      return exitCodes.limited
     case 'stopped':
     case 'failed':
       return exitCodes.failed
@@ -86,7 +88,9 @@ function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) =
       return event.type === 'session.deleted'
     }
     const own = event['prompt_id']
-    return endsRun(event) && (promptId === undefined || own === undefined || own === promptId)
+    const isOurs = promptId === undefined || own === undefined || own === promptId
+    // What a budget stops holds up everything behind it.
+    return endsRun(event) && (isOurs || budgetReached(event) !== undefined)
   }
 }
 

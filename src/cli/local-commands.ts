@@ -4,6 +4,7 @@ import type { ServerInputs } from './local-service.ts'
 import { migrateDatabase } from './migrate.ts'
 import { duration, someText, wholeNumber } from './parse.ts'
 import { quickstart } from './quickstart.ts'
+import { secrets } from './secrets.ts'
 import { serve } from './serve.ts'
 import { type Registry, withExamples } from './world.ts'
 
@@ -16,12 +17,13 @@ interface ServerOptions {
   readonly insecureNoAuth?: boolean
 }
 
-/** Adds `serve`, `run`, `doctor` and `migrate`. */
+/** Adds `serve`, `run`, `doctor`, `migrate` and `secrets`. */
 export function addLocalCommands(program: Command, registry: Registry): void {
   addServe(program, registry)
   addRun(program, registry)
   addDoctor(program, registry)
   addMigrate(program, registry)
+  addSecrets(program, registry)
 }
 
 function overridesOf({ config, dataDir, port, host, insecureNoAuth }: ServerOptions): ServerInputs['overrides'] {
@@ -113,4 +115,35 @@ function addMigrate(program: Command, { world, doing }: Registry): void {
       }),
     )
   withExamples(command, ['switchyard migrate --plan', 'DATABASE_URL=postgres://user@host/name switchyard migrate'])
+}
+
+function addSecrets(program: Command, { world, doing }: Registry): void {
+  const { server, env } = world
+  const group = program.command('secrets').description('encryption keys: which one seals how much, and which may go')
+  const status = storageOptions(group.command('status'))
+    .description('show how many values each key seals; exit code 1 when a key is missing')
+    .action(
+      doing<ServerOptions>(({ out }, options) =>
+        secrets(server, { env, overrides: overridesOf(options), task: 'status' }, out),
+      ),
+    )
+  withExamples(status, ['switchyard secrets status', 'switchyard secrets status --json'])
+  const reseal = storageOptions(group.command('reseal'))
+    .description('seal everything anew with the first key, as a running service does by itself')
+    .action(
+      doing<ServerOptions>(({ out }, options) =>
+        secrets(server, { env, overrides: overridesOf(options), task: 'reseal' }, out),
+      ),
+    )
+  withExamples(reseal, ['SWITCHYARD_ENCRYPTION_KEY="$NEW_KEY,$OLD_KEY" switchyard secrets reseal'])
+  const forget = storageOptions(group.command('forget'))
+    .description('delete what a lost key has sealed, so that the service starts without it')
+    .addArgument(new Argument('<key-id>', 'as "secrets status" shows it').argParser(someText))
+    .requiredOption('--yes', 'do it: what is deleted does not come back')
+    .action(
+      doing<ServerOptions>(({ out }, options, [keyId = '']) =>
+        secrets(server, { env, overrides: overridesOf(options), task: { forget: keyId } }, out),
+      ),
+    )
+  withExamples(forget, ['switchyard secrets forget 1a2b3c4d --yes'])
 }

@@ -1,6 +1,7 @@
 import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
 import type { RunningServer } from '../server/main.ts'
+import type { SecretsReport } from '../server/rotation.ts'
 import type { Upgrade } from '../server/upgrade.ts'
 import { CommandFailed } from './failures.ts'
 
@@ -26,6 +27,15 @@ export interface LocalService {
   examine(inputs: ServerInputs): Promise<Finding[]>
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
+  readonly secrets: LocalSecrets
+}
+
+/** What can be done about encryption keys, beside a running service too. */
+interface LocalSecrets {
+  status(config: Config): Promise<SecretsReport>
+  reseal(config: Config): Promise<SecretsReport & { readonly resealed: number }>
+  /** Deletes what the key has sealed. */
+  forget(config: Config, keyId: string): Promise<SecretsReport & { readonly forgotten: number }>
 }
 
 /** The server of this package. Its code is loaded at first use: commands that only talk to a service start faster. */
@@ -62,6 +72,22 @@ export const localService: LocalService = {
       'The database was not brought up to date',
     )
   },
+  secrets: {
+    status: config => onSecrets(config, (rotation, inputs) => rotation.examineSecrets(inputs)),
+    reseal: config => onSecrets(config, (rotation, inputs) => rotation.resealSecrets(inputs)),
+    forget: (config, keyId) => onSecrets(config, (rotation, inputs) => rotation.forgetKey(inputs, keyId)),
+  },
+}
+
+type Rotation = typeof import('../server/rotation.ts')
+
+async function onSecrets<T>(
+  config: Config,
+  work: (rotation: Rotation, inputs: Parameters<Rotation['examineSecrets']>[0]) => Promise<T>,
+): Promise<T> {
+  const rotation = await import('../server/rotation.ts')
+  const { createLog } = await import('../server/platform/log.ts')
+  return explained(() => work(rotation, { config, log: createLog('error') }), 'The secrets cannot be examined')
 }
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ')

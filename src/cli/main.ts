@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { text } from 'node:stream/consumers'
 import { exitCodes } from './exit-codes.ts'
 import { localService } from './local-service.ts'
 import { runCommandLine } from './program.ts'
@@ -6,7 +7,7 @@ import { createStopSignals } from './signals.ts'
 
 // The only file of the command line that touches the process.
 
-const { env, stdout, stderr } = process
+const { env, stdin, stdout, stderr } = process
 
 const signals = createStopSignals({ quit: () => process.exit(exitCodes.interrupted), nowMs: () => performance.now() })
 process.on('SIGINT', signals.onSignal)
@@ -23,6 +24,7 @@ const isTerminal = stdout.isTTY === true
 const code = await runCommandLine(process.argv.slice(2), {
   env,
   nodeVersion: process.versions.node,
+  stdin: { isTerminal: stdin.isTTY === true, read: () => text(stdin) },
   stdout,
   stderr,
   isTerminal,

@@ -28,6 +28,12 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a time with its unit: 500ms, 90s, 10m or 1.5h, at most 24 days.')
 }
 
+/** An amount of US dollars, such as `20` or `0.50`. */
+export function dollars(text: string): number {
+  if (/^\d{1,12}(\.\d{1,9})?$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be an amount of US dollars, such as 20 or 0.50.')
+}
+
 /** The address of a service: http or https. Text is kept as given, without a trailing slash. */
 export function serviceUrl(text: string): string {
   const url = URL.parse(text)

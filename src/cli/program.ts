@@ -2,7 +2,9 @@ import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
+import { addKeyCommands } from './key-commands.ts'
 import { addLocalCommands } from './local-commands.ts'
+import { addModelCommands } from './model-commands.ts'
 import { serviceUrl } from './parse.ts'
 import { addSessionCommands } from './session-commands.ts'
 import { defaultUrl, type GlobalOptions, outOf, type Registry, toolsOf, type World, withExamples } from './world.ts'
@@ -54,5 +56,7 @@ function programOf(registry: Registry): Command {
     .addHelpText('after', exitCodeHelp)
   addLocalCommands(program, registry)
   addSessionCommands(program, registry)
+  addKeyCommands(program, registry)
+  addModelCommands(program, registry)
   return withExamples(program, ['npm start', 'switchyard run "What files are here?"', 'switchyard sessions ls --json'])
 }

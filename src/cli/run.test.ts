@@ -12,6 +12,7 @@ const idle = (type: string, details: object | null = null) => ({
   stop_reason: { type },
   stop_details: details,
 })
+const outOfMoney = idle('budget_reached', { type: 'budget_reached', message: 'key k may spend $1' })
 const failed = {
   type: 'session.error',
   error: { type: 'billing_error', message: 'no money', retry_status: { type: 'terminal' } },
@@ -73,6 +74,7 @@ const outcomes = [
   ['a run that fails', [failed], 1, /✗ failed: no money \(billing_error\) after/],
   ['a model that refuses', [idle('refusal')], 1, /✗ the model refused after/],
   ['a run that somebody else stopped', [idle('end_turn', { type: 'interrupted' })], 1, /■ stopped on request after/],
+  ['a run that a budget stops', [outOfMoney], 7, /‖ budget reached: key k may spend \$1 .*goes on by itself.* after/],
   ['a run that waits for a person', [idle('requires_action')], 6, /\? waiting for approval/],
   ['a session that is deleted', [{ type: 'session.deleted' }], 1, /■ the session was deleted/],
 ] as const
@@ -82,7 +84,7 @@ for (const [what, events, expected, line] of outcomes) {
     const { code, stdout } = await runLine(['run', 'go'], { fetch: serviceWith([ask, running, ...events]).fetch })
     assert.equal(code, expected)
     assert.match(stdout, line)
-    assert.equal(stdout.match(/[✗■?] /g)?.length, 1)
+    assert.equal(stdout.match(/[✗■?‖] /g)?.length, 1)
   })
 }
 

@@ -1,8 +1,10 @@
 import { Argument, type Command, Option } from 'commander'
 import type { SessionStatus } from '../contract/sessions.ts'
+import { mostDimensions, usageDimensions } from '../contract/usage.ts'
 import { listAgents } from './agents.ts'
 import { someText, wholeNumber } from './parse.ts'
 import { listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
+import { showUsage } from './usage.ts'
 import { type Registry, withExamples } from './world.ts'
 
 interface ListOptions {
@@ -13,7 +15,7 @@ interface ListOptions {
 const statuses = ['pending', 'running', 'idle', 'error'] as const satisfies readonly SessionStatus[]
 const sessionId = () => new Argument('<id>', 'id of the session').argParser(someText)
 
-/** Adds `sessions` and `agents`. */
+/** Adds `sessions`, `agents` and `usage`. */
 export function addSessionCommands(program: Command, registry: Registry): void {
   const sessions = program.command('sessions').description('sessions of the service')
   addSessionList(sessions, registry)
@@ -29,6 +31,7 @@ export function addSessionCommands(program: Command, registry: Registry): void {
     .action(
       registry.doing<ListOptions>(({ client, out }, { limit, cursor }) => listAgents(client, { limit, cursor }, out)),
     )
+  addUsage(program, registry)
   for (const group of [sessions, agents]) withExamples(group, [`switchyard ${group.name()} ls`])
   for (const list of agents.commands) withExamples(list, ['switchyard agents ls', 'switchyard agents ls --json'])
 }
@@ -79,4 +82,29 @@ function addSend(sessions: Command, { world, doing }: Registry): void {
       ),
     )
   withExamples(send, ['switchyard sessions send ses_0199 "Now add tests" --follow'])
+}
+
+interface UsageOptions {
+  readonly groupBy: string
+  readonly from?: string
+  readonly to?: string
+  readonly timezone?: string
+  readonly csv?: boolean
+}
+
+function addUsage(program: Command, { doing }: Registry): void {
+  const usage = program
+    .command('usage')
+    .description('what model calls have used and cost; the last 30 days by default')
+    .option('--group-by <names>', `up to ${mostDimensions} of ${usageDimensions.join(', ')}, with commas`, 'model')
+    .option('--from <time>', 'from this time on: 2026-01-31, or 2026-01-31T12:00:00Z')
+    .option('--to <time>', 'before this time')
+    .option('--timezone <name>', 'where days begin at midnight, such as Europe/Berlin; UTC by default')
+    .option('--csv', 'print comma-separated values')
+    .action(
+      doing<UsageOptions>(({ client, out }, { groupBy, from, to, timezone, csv = false }) =>
+        showUsage(client, { groupBy, from, to, timezone, isCsv: csv }, out),
+      ),
+    )
+  withExamples(usage, ['switchyard usage', 'switchyard usage --group-by day,key --from 2026-01-01 --csv > usage.csv'])
 }

@@ -97,6 +97,7 @@ const queue = logOf([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), id
 test('sessions send --follow waits for the end of its own prompt, behind those that were there before', async () => {
   const { fetch, seen } = scriptedService({
     'POST /v1/sessions/s/events': () => Response.json({ data: queue.slice(1, 2) }),
+    'GET /v1/sessions/s/events': () => Response.json({ data: [], next_page: null }),
     'GET /v1/sessions/s/events/stream': streamOf(queue),
   })
   const { code, stdout } = await runLine(['sessions', 'send', 's', 'ours', '--follow'], { fetch })
@@ -115,6 +116,33 @@ test('sessions send --model --follow finds its prompt in the log', async () => {
   assert.equal(code, 0)
   assert.match(stdout, /for us\n✓ done\n$/)
   assert.deepEqual(seen[1]?.body, { model: { modelID: 'm' }, parts: [{ type: 'text', text: 'ours' }] })
+})
+
+const outOfMoney = {
+  type: 'session.status_idle',
+  stop_reason: { type: 'budget_reached' },
+  stop_details: { type: 'budget_reached', message: 'key k may spend $1' },
+  prompt_id: 'p1',
+}
+
+test('sessions send --follow does not wait behind a prompt that a budget has stopped, before or meanwhile', async () => {
+  const paused = logOf([ask('theirs', 'p1'), outOfMoney, ask('ours', 'p2')])
+  const before = {
+    'POST /v1/sessions/s/events': () => Response.json({ data: paused.slice(2) }),
+    'GET /v1/sessions/s/events': () => Response.json({ data: paused.slice(1, 2), next_page: null }),
+  }
+  const stopping = logOf([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), outOfMoney])
+  const meanwhile = {
+    'POST /v1/sessions/s/events': () => Response.json({ data: stopping.slice(1, 2) }),
+    'GET /v1/sessions/s/events': () => Response.json({ data: [], next_page: null }),
+    'GET /v1/sessions/s/events/stream': streamOf(stopping),
+  }
+  for (const answers of [before, meanwhile]) {
+    const { fetch } = scriptedService(answers)
+    const { code, stdout } = await runLine(['sessions', 'send', 's', 'ours', '--follow'], { fetch })
+    assert.equal(code, 7)
+    assert.match(stdout, /‖ .*budget reached: key k may spend \$1 \(it goes on by itself once there is room\)\n$/)
+  }
 })
 
 test('sessions send returns at once, and says how to follow', async () => {

@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { readEvents } from '../client/event-reader.ts'
 import { type SessionStatus, sessionRoutes } from '../contract/sessions.ts'
 import type { ListArguments } from './agents.ts'
-import { outcomePiece } from './event-lines.ts'
+import { outcomePiece, type RunEnd, runEndOf } from './event-lines.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { exitCodeOfRun, followRun, noteState } from './follow.ts'
 import { agoText, tableLines } from './format.ts'
@@ -87,9 +87,18 @@ export async function sendPrompt(client: Client, args: SendArguments, out: Out):
     out.line({ text: '✓ ', tone: 'good' }, plain('queued'), dim(`  (follow it: switchyard sessions tail ${sessionId})`))
     return exitCodes.ok
   }
-  const end = await followRun(client, { sessionId, after, prompt, stop }, out)
+  const paused = await pauseOf(client, sessionId)
+  const end = paused ?? (await followRun(client, { sessionId, after, prompt, stop }, out))
   out.line(outcomePiece(end.outcome), plain(end.text))
   return exitCodeOfRun(end)
+}
+
+/** The end of the session's last run, when that was stopped by a budget: a prompt behind it waits as well. */
+async function pauseOf(client: Client, sessionId: string): Promise<RunEnd | undefined> {
+  const query = { order: 'desc', limit: 1, types: 'session.status_idle,session.status_running' } as const
+  const { data } = await client.events.list({ params: { session_id: sessionId }, query })
+  const end = data[0]?.type === 'session.status_idle' ? runEndOf(data[0]) : undefined
+  return end?.outcome === 'budget' ? { ...end, text: `queued behind a prompt that waits; ${end.text}` } : undefined
 }
 
 /** Without a model the service chooses, and names the prompt in its answer. */

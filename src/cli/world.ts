@@ -6,10 +6,18 @@ import type { LocalService, ServerInputs } from './local-service.ts'
 import { createOut, type Out, type Sink } from './out.ts'
 import { serviceUrl } from './parse.ts'
 
+/** What a command may be given besides its arguments: secrets, which do not belong on a command line. */
+interface Input {
+  readonly isTerminal: boolean
+  /** All of it, to its end. */
+  read(): Promise<string>
+}
+
 /** All that the commands take from the process. */
 export interface World {
   readonly env: ServerInputs['env']
   readonly nodeVersion: string
+  readonly stdin: Input
   readonly stdout: Sink
   readonly stderr: Sink
   readonly isTerminal: boolean

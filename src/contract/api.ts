@@ -1,11 +1,18 @@
 import { agentRoutes } from './agents.ts'
+import { auditRoutes } from './audit.ts'
+import { budgetRoutes } from './budgets.ts'
 import { eventRoutes } from './events.ts'
+import { keyRoutes } from './keys.ts'
 import { messageRoutes } from './messages.ts'
+import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
 import { openAiRoutes } from './openai.ts'
+import { providerRoutes } from './providers.ts'
 import type { Route } from './route.ts'
 import { sessionRoutes } from './sessions.ts'
 import { systemRoutes } from './system.ts'
+import { usageRoutes } from './usage.ts'
+import { vaultRoutes } from './vault.ts'
 
 /** The version that `/openapi.json` reports. Interface: Versioning, rule 1. */
 export const apiVersion = '0.1.0'
@@ -19,6 +26,13 @@ export const api = {
   Agents: agentRoutes,
   Sessions: sessionRoutes,
   Events: eventRoutes,
+  Keys: keyRoutes,
+  Budgets: budgetRoutes,
+  Vault: vaultRoutes,
+  Audit: auditRoutes,
+  Usage: usageRoutes,
+  Providers: providerRoutes,
+  ModelSettings: modelSettingRoutes,
 } as const
 
 /** All routes in one list, each with the name of its group. */

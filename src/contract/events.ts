@@ -30,6 +30,30 @@ export function endsRun(event: { readonly type: string; readonly [field: string]
   return error?.retry_status?.type !== 'retrying'
 }
 
+/** `stop_reason` of a session that a budget has stopped. It goes on by itself once there is room again. */
+export interface BudgetReached {
+  readonly type: 'budget_reached'
+  /** Whose budget it is. */
+  readonly scope: 'key' | 'owner' | 'agent' | 'session'
+  readonly scope_id: string
+  /** US dollars that may be spent in a period. */
+  readonly max_usd: number | null
+  /** US dollars that the refused model call may cost at most. */
+  readonly needed_usd: number | null
+  /** When the period ends; null for a budget for life. */
+  readonly resets_at: string | null
+}
+
+/** The stop reason of a run that a budget has stopped; undefined for any other event. */
+export function budgetReached(event: {
+  readonly type: string
+  readonly [field: string]: unknown
+}): BudgetReached | undefined {
+  if (event.type !== 'session.status_idle') return undefined
+  const reason = event['stop_reason'] as { readonly type?: string } | null | undefined
+  return reason?.type === 'budget_reached' ? (reason as BudgetReached) : undefined
+}
+
 const SessionPath = Type.Object({ session_id: Type.String() })
 const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
 const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])

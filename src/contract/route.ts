@@ -29,6 +29,8 @@ export interface Route {
   readonly responses: Readonly<Record<number, TSchema | null>>
   /** Content type of a success answer that is not JSON. */
   readonly produces?: 'text/event-stream' | 'text/html' | 'text/javascript'
+  /** True when `format=csv` in the query gives the whole list as a file of comma-separated values. */
+  readonly hasCsv?: boolean
 }
 
 /** Keeps the literal types of `spec`, so that bind and the client can infer from it. */

@@ -17,5 +17,35 @@ export const pageQuery = {
 
 export const NextCursor = Type.Union([Type.String(), Type.Null()])
 
-export const Nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
+export const Nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
+
+/** An amount of US dollars. The server keeps it as an exact decimal. */
+export const Usd = Type.Number({ minimum: 0, maximum: 1e12, description: 'US dollars' })
+
+/** The period of a budget. */
+export const BudgetDuration = Type.String({
+  pattern: '^[1-9][0-9]{0,3}(h|d|w|mo)$',
+  description: 'A number and h, d, w or mo: `12h`, `30d`, `1mo`',
+})
+
+/** A time in RFC 3339 with its zone. */
+export const DateTime = Type.String({
+  format: 'date-time',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$',
+})
+
+/** `from` and `to` of lists by time. */
+export const rangeQuery = {
+  from: Type.Optional(
+    Type.String({ maxLength: 40, description: 'From this time on: `2026-01-31`, or `2026-01-31T12:00:00Z`' }),
+  ),
+  to: Type.Optional(Type.String({ maxLength: 40, description: 'Before this time' })),
+}
+
+/** `format` of lists that can be saved as a file. */
+export const CsvFormat = Type.Optional(
+  Type.Union([Type.Literal('json'), Type.Literal('csv')], {
+    description: '`csv` gives all rows as a file; `limit` and `cursor` are not looked at then',
+  }),
+)

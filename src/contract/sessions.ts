@@ -101,6 +101,9 @@ export const Prompt = Type.Object({
   id: Type.String(),
   position: Type.Integer(),
   state: PromptState,
+  held_by: Nullable(
+    Type.Literal('budget', { description: 'A budget stopped it; it goes on by itself once there is room' }),
+  ),
   parts: Type.Array(PromptPart),
   model: Type.String(),
   created_at: Type.String({ format: 'date-time' }),

@@ -5,34 +5,64 @@ import type { FastifyInstance } from 'fastify'
 import { createAgents } from './agents/agents.ts'
 import { serveAgents } from './agents/routes.ts'
 import { agentStore } from './agents/store.ts'
+import { createAudit } from './audit/audit.ts'
+import { serveAudit } from './audit/routes.ts'
+import { auditStore } from './audit/store.ts'
+import { createBudgets } from './budgets/budgets.ts'
+import { reservationStore } from './budgets/reservation-store.ts'
+import { serveBudgets } from './budgets/routes.ts'
+import { createBudgetSettings } from './budgets/settings.ts'
+import { budgetChannel, budgetStore } from './budgets/store.ts'
 import type { Config } from './config/config.ts'
 import { asUnavailable, createKysely, createPool } from './db/connect.ts'
 import { createNotifications } from './db/notifications.ts'
+import { createRowSealer } from './db/sealed-rows.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { serveOpenAi } from './gateway/ingress/routes.ts'
 import { createLanes } from './gateway/lanes.ts'
 import { serveMessages, serveModels } from './gateway/routes.ts'
+import { createAuthorize } from './gateway/upstream/authorize.ts'
+import { createCredentialCheck } from './gateway/upstream/check-credential.ts'
+import { createGoogleTokens } from './gateway/upstream/google-token.ts'
 import { createPools } from './gateway/upstream/pools.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createCloseServer } from './http/close-server.ts'
 import { serveDocs } from './http/docs.ts'
 import { createLoginLimiter } from './http/login-limiter.ts'
 import { createServer } from './http/server.ts'
-import { loadEncryptionKey } from './platform/encryption-key.ts'
+import { createKeys } from './keys/keys.ts'
+import { createKeyLookup } from './keys/lookup.ts'
+import { serveKeys } from './keys/routes.ts'
+import { keyStore } from './keys/store.ts'
+import { credentialStore } from './model-settings/credential-store.ts'
+import { deploymentStore } from './model-settings/deployment-store.ts'
+import { createModelSettings } from './model-settings/model-settings.ts'
+import { createModelsInForce } from './model-settings/models-in-force.ts'
+import { createProviders } from './model-settings/providers.ts'
+import { serveModelSettings, serveProviders } from './model-settings/routes.ts'
+import { createSettingsSeals } from './model-settings/stored-settings.ts'
+import { changeChannel, settingsVersion } from './model-settings/version-store.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
 import { createOutbound } from './platform/outbound.ts'
+import { createSealer, type Keyring } from './platform/seal.ts'
 import { builtinRuntime } from './runtimes/builtin/runtime.ts'
 import type { Runtime } from './runtimes/runtime.ts'
 import { createSandboxes } from './sandboxes/sandboxes.ts'
+import { createReseal } from './secrets/reseal.ts'
+import { loadServiceSecret } from './secrets/service-secret.ts'
+import { secretStore } from './secrets/store.ts'
 import { createEventLog } from './sessions/event-log.ts'
 import { serveEvents } from './sessions/event-routes.ts'
 import { eventStore } from './sessions/event-store.ts'
 import { leaseStore } from './sessions/lease-store.ts'
 import { Leases } from './sessions/leases.ts'
 import { LiveEvents } from './sessions/live-events.ts'
+import { pauseStore } from './sessions/pause-store.ts'
+import { createPausedSessions } from './sessions/paused-sessions.ts'
 import { createPromptQueue } from './sessions/prompt-queue.ts'
 import { promptStore } from './sessions/prompt-store.ts'
+import { createRedeemTicket } from './sessions/redeem-ticket.ts'
 import { releaseWhenIdle } from './sessions/release.ts'
 import { serveSessions } from './sessions/routes.ts'
 import { Runner } from './sessions/runner.ts'
@@ -43,13 +73,19 @@ import { createWaitForPrompt } from './sessions/wait-for-prompt.ts'
 import { createWakeUps } from './sessions/wake-ups.ts'
 import { createReadiness } from './system/readiness.ts'
 import { serveSystem } from './system/routes.ts'
+import { reportStore } from './usage/report-store.ts'
+import { serveUsage } from './usage/routes.ts'
 import { usageStore } from './usage/store.ts'
 import { createUsage } from './usage/usage.ts'
+import { serveVault } from './vault/routes.ts'
+import { vaultStore } from './vault/store.ts'
+import { createVault } from './vault/vault.ts'
 
 interface Inputs {
   readonly config: Config
   readonly log: Log
   readonly databaseUrl: string
+  readonly keyring: Keyring
 }
 
 /** A server that is wired but not listening. */
@@ -74,29 +110,93 @@ const isUnavailable = (error: unknown): boolean => {
 }
 
 /** Builds every store, rule set and route by name. The only wiring of the server. */
-export async function compose({ config, log, databaseUrl }: Inputs): Promise<Composed> {
+export async function compose({ config, log, databaseUrl, keyring }: Inputs): Promise<Composed> {
   // database
-  const pool = createPool({
-    url: databaseUrl,
-    max: 20,
-    onLost: error => log.warn({ err: error }, 'a database connection was lost'),
-  })
+  const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  const pool = createPool({ url: databaseUrl, max: 20, onLost })
+  // Calls under one budget wait for one another, and nothing else shall wait for them.
+  const callPool = createPool({ url: databaseUrl, max: 8, onLost })
   const db = createKysely(pool)
   const notifications = createNotifications({ connectionString: databaseUrl }, log)
   const owner = randomUUID()
   const shutdown = new AbortController()
 
+  // audit
+  const auditRows = auditStore(db)
+  const audit = createAudit(auditRows)
+
+  // vault
+  const vault = createVault({ store: vaultStore(pool), sealer: createRowSealer(keyring, 'vault_entries'), audit })
+
+  // secrets
+  const reseal = createReseal({ store: secretStore(pool), keyring, log })
+
+  // ledger and budgets
+  const usage = createUsage({ store: usageStore(callPool), log, isPassing: isUnavailable })
+  const budgetRows = budgetStore(pool)
+  const { reservationMs } = config.limits
+  const budgets = createBudgets({
+    store: budgetRows,
+    reservations: reservationStore(callPool, { lifetimeMs: reservationMs }),
+    usage,
+    notifications,
+    log,
+    lifetimeMs: reservationMs,
+    nowMs: () => performance.now(),
+  })
+
+  // keys
+  const keyRows = keyStore(pool)
+  const pepper = await loadServiceSecret(pool, keyring, 'pepper of key hashes')
+  const keyLookup = createKeyLookup({ store: keyRows, pepper, notifications, log, nowMs: () => performance.now() })
+  const keys = createKeys({
+    pool,
+    store: keyRows,
+    lookup: keyLookup,
+    pepper,
+    sealer: createSealer(keyring, 'idempotency'),
+    budgets: budgetRows,
+    audit,
+  })
+
   // gateway
-  const usage = createUsage({ store: usageStore(db), log, isPassing: isUnavailable })
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
   const laneFor = createLanes({
     pools,
-    secret: loadEncryptionKey({ given: config.encryptionKey, dataDir: config.dataDir }),
+    keyring,
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
   })
-  const gateway = createGateway({ config, pools, laneFor, usage, log, hints: notifications })
+  const gateway = createGateway({ config, pools, laneFor, usage, budgets, log, hints: notifications })
   let current = config
   const defaultModel = () => gateway.models()[0]?.id ?? 'demo'
+
+  // models and credentials that the API has stored
+  const seals = createSettingsSeals(keyring)
+  const credentialRows = credentialStore(db)
+  const deploymentRows = deploymentStore(db)
+  const modelsInForce = createModelsInForce({
+    config,
+    read: async () => ({
+      credentials: (await credentialRows.all()).map(seals.openCredential),
+      models: (await deploymentRows.all()).map(seals.openModel),
+    }),
+    version: () => settingsVersion(pool),
+    notifications,
+    channel: changeChannel,
+    apply: deployments => gateway.reload({ ...current, deployments }),
+    log,
+  })
+  const modelProviders = createProviders({
+    store: credentialRows,
+    seals,
+    inForce: modelsInForce,
+    audit,
+    checkCredential: createCredentialCheck({
+      outbound: pools,
+      authorize: createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) }),
+    }),
+  })
+  const modelSettings = createModelSettings({ store: deploymentRows, seals, inForce: modelsInForce, audit })
 
   // runtimes
   const workspacesDir = join(config.dataDir, 'workspaces')
@@ -112,10 +212,12 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     store: agentRows,
     defaults: () => ({ model: defaultModel(), runtime: builtin.id, harness: builtin.id }),
     isRuntime: id => runtimes.has(id),
+    audit,
   })
 
   // sessions
   const prompts = promptStore(pool)
+  const pauses = pauseStore(pool)
   const events = eventStore(pool)
   const leaseRows = leaseStore(pool)
   const live = new LiveEvents({ store: events, notifications, owner, log })
@@ -125,9 +227,11 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
   const runner = new Runner({
     sessions: sessionRows,
     prompts,
+    pauses,
     events,
     eventLog,
     live,
+    keys,
     log,
     agents: agentRows,
     runtimes,
@@ -136,6 +240,15 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     release: held => releaseWhenIdle({ pool, sessions: sessionRows, prompts, leases: leaseRows }, held),
     maxSessions: config.limits.maxSessions,
   })
+  const pausedSessions = createPausedSessions({
+    pool,
+    pauses,
+    sessions: sessionRows,
+    wakeUps,
+    notifications,
+    channel: budgetChannel,
+    log,
+  })
   const sessions = createSessions({
     pool,
     store: sessionRows,
@@ -143,7 +256,7 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     eventLog,
     agents: agentRows,
     runtimes,
-    queue: createPromptQueue({ store: sessionRows, prompts, eventLog, wakeUps }),
+    queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
     defaultModel,
     dispose: async sessionId => {
       await runner.settled(sessionId)
@@ -158,17 +271,25 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     masterKey: config.masterKey,
     insecureNoAuth: config.insecureNoAuth,
     logins: createLoginLimiter(() => performance.now()),
-    redeemTicket: tickets.redeem,
+    findKey: keys.find,
+    redeemTicket: createRedeemTicket({ tickets, keys }),
   })
   const app = createServer({ authenticate, log, translateError: asUnavailable })
   const closeServer = createCloseServer(app)
-  const providers = () => [...new Set(current.deployments.map(({ provider }) => provider))]
+  const providers = () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))]
   serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
   serveModels(app, { gateway })
   serveMessages(app, { gateway })
   serveOpenAi(app, { gateway })
   serveAgents(app, { agents })
+  serveAudit(app, { log: auditRows })
+  serveUsage(app, { ledger: reportStore(db) })
+  serveVault(app, { vault })
+  serveKeys(app, { keys })
+  serveBudgets(app, { settings: createBudgetSettings({ pool, store: budgetRows, audit }) })
+  serveProviders(app, { providers: modelProviders })
+  serveModelSettings(app, { models: modelSettings })
   serveSessions(app, {
     sessions,
     events,
@@ -176,21 +297,27 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
       const full = `${providerID}/${modelID}`
       return providerID !== undefined && gateway.find(full) ? full : modelID
     },
-    waitForPrompt: createWaitForPrompt({ prompts, live }),
+    waitForPrompt: createWaitForPrompt({ prompts, pauses, live }),
     workspaceOf: sessionId => join(workspacesDir, sessionId),
   })
-  serveEvents(app, { sessions, store: events, live, tickets, shutdown: shutdown.signal })
+  serveEvents(app, { sessions, store: events, live, tickets, keys, shutdown: shutdown.signal })
 
   const runsSessions = config.role !== 'api'
   return {
     app,
     sandboxDriver: sandboxes.driver,
-    models: gateway.models().map(({ id }) => id),
+    get models() {
+      return gateway.models().map(({ id }) => id)
+    },
     async start() {
       await notifications.start(owner)
+      await modelsInForce.start()
       await wakeUps.start()
+      reseal.start()
+      budgets.start()
       if (!runsSessions) return
       await runner.start()
+      pausedSessions.start()
       await wakeUps.listen(async sessionId => {
         await runner.untilFree()
         runner.wake(sessionId)
@@ -198,22 +325,30 @@ export async function compose({ config, log, databaseUrl }: Inputs): Promise<Com
     },
     reload(next) {
       const isAllowKept = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
-      gateway.reload(next, isAllowKept ? undefined : createOutbound({ allow: next.outboundAllow }))
       current = next
+      gateway.reload(
+        { ...next, deployments: modelsInForce.take(next) },
+        isAllowKept ? undefined : createOutbound({ allow: next.outboundAllow }),
+      )
     },
     leave: () => readiness.leave(),
     async stop(graceMs) {
       readiness.leave()
       shutdown.abort()
       await Promise.all([closeServer(graceMs), runner.drain(graceMs)])
+      await pausedSessions.stop()
       await leases.stop()
       await live.stop()
       await wakeUps.stop()
+      await reseal.stop()
+      await modelsInForce.stop()
       await sandboxes.stopAll()
       await gateway.close()
+      await budgets.stop()
       await usage.stop()
+      await keys.stop()
       await notifications.stop()
-      await pool.end()
+      await Promise.all([pool.end(), callPool.end()])
     },
   }
 }

@@ -57,7 +57,9 @@ function examineModels({ deployments, demo }: Config): Finding {
   const providers = [...new Set(deployments.map(({ provider }) => provider))]
   if (providers.length > 0) return { name, state: 'ok', detail: providers.join(', ') }
   const detail = demo ? 'none: only the scripted model "demo" answers' : 'none, and the model "demo" is switched off'
-  const next = 'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST'
+  const next =
+    'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or store a key in the ' +
+    'running service: "switchyard providers set"'
   return { name, state: 'warn', detail, next }
 }
 

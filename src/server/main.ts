@@ -7,7 +7,9 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-post
 import { migrate } from './db/migrate.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
+import type { Keyring } from './platform/seal.ts'
 import { pause } from './platform/timers.ts'
+import { openKeyring } from './secrets/keyring.ts'
 
 interface Options {
   readonly config: Config
@@ -50,10 +52,10 @@ export async function startServer({ config, log, reread }: Options): Promise<Run
   const databaseUrl = config.databaseUrl ?? embedded?.url ?? ''
   let composed: Composed | undefined
   try {
-    await migrateDatabase(databaseUrl, log)
+    const keyring = await prepareDatabase(databaseUrl, { config, log })
     // Loaded now and not before: a start that is refused, such as a second one on the data folder, ends in time.
     const { compose } = await import('./compose.ts')
-    const server = await compose({ config, log, databaseUrl })
+    const server = await compose({ config, log, databaseUrl, keyring })
     composed = server
     await server.start()
     const url = await listen(server, config)
@@ -89,7 +91,8 @@ async function prepareDataFolder({ dataDir }: Config): Promise<void> {
   }
 }
 
-async function migrateDatabase(url: string, log: Log): Promise<void> {
+/** Brings the database up to date, and finds the keys that open what it holds. */
+async function prepareDatabase(url: string, { config, log }: Options): Promise<Keyring> {
   const pool = createPool({
     url,
     max: 1,
@@ -98,6 +101,7 @@ async function migrateDatabase(url: string, log: Log): Promise<void> {
   try {
     const applied = await migrate(pool)
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date')
+    return await openKeyring({ pool, given: config.encryptionKeys, dataDir: config.dataDir })
   } catch (error) {
     throw asUnavailable(error)
   } finally {

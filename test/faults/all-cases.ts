@@ -1,3 +1,4 @@
+import { badKeyCases } from './bad-keys.ts'
 import { crashCases } from './crash-at-write.ts'
 import { folderCases } from './data-folder.ts'
 import { databaseCases } from './database-away.ts'
@@ -7,6 +8,7 @@ import { hintCases } from './hints-lost.ts'
 import { killCases } from './kill.ts'
 import { parallelCases } from './parallel-requests.ts'
 import { reconnectCases } from './reconnects.ts'
+import { rotationCases } from './rotation.ts'
 import { replicaCases } from './two-replicas.ts'
 
 /** Every case, in the order of the table of faults. */
@@ -20,4 +22,6 @@ export const allCases: readonly FaultCase[] = [
   ...reconnectCases,
   ...hintCases,
   ...parallelCases,
+  ...rotationCases,
+  ...badKeyCases,
 ]

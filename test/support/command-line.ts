@@ -68,6 +68,7 @@ export const noService: LocalService = {
   examine: refuse,
   examinePort: refuse,
   upgrade: refuse,
+  secrets: { status: refuse, reseal: refuse, forget: refuse },
 }
 
 /** What a command line printed, and its exit code. */
@@ -83,6 +84,7 @@ export async function runLine(args: readonly string[], world: Partial<World> = {
   const code = await runCommandLine(args, {
     env: {},
     nodeVersion: '24.0.0',
+    stdin: { isTerminal: false, read: async () => '' },
     stdout: {
       write(text) {
         printed.stdout += text

@@ -12,6 +12,7 @@ import { masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
+import { createKeyring } from '../../src/server/platform/seal.ts'
 import type { pause } from '../../src/server/platform/timers.ts'
 import type { UsageRow } from '../../src/server/usage/store.ts'
 
@@ -52,7 +53,7 @@ export async function startGatewayApp({
   const log = createLog('silent')
   const outbound = createOutbound({ allow: allow ?? deployments.map(({ apiBase }) => new URL(apiBase).host) })
   const pools = createPools(outbound)
-  const limits = { maxStreams, maxSessions: 1, maxLoopDelayMs: 50 }
+  const limits = { maxStreams, maxSessions: 1, maxLoopDelayMs: 50, reserveBytesPerToken: 1, reservationMs: 900_000 }
   const config = {
     deployments,
     demo,
@@ -63,12 +64,15 @@ export async function startGatewayApp({
   const gateway = createGateway({
     config,
     pools,
-    laneFor: lanes(createLanes({ pools, pingAfterMs, secret: Buffer.alloc(32, 1), onRepair: failOnRepair })),
+    laneFor: lanes(
+      createLanes({ pools, pingAfterMs, keyring: createKeyring([Buffer.alloc(32, 1)]), onRepair: failOnRepair }),
+    ),
     usage: {
       book(row) {
         booked.push(row)
         bookings.check()
       },
+      isFull: false,
     },
     log,
     loopDelayMs,

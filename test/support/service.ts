@@ -112,6 +112,8 @@ async function environment({ config, env, port = 0 }: ServiceOptions, { database
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     SWITCHYARD_DATA_DIR: dataDir,
+    // Replicas with folders of their own share it.
+    ...(databaseUrl !== '' && { SWITCHYARD_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') }),
     LOG_LEVEL: 'info',
     // No load balancer is in front of a service under test.
     SWITCHYARD_DRAIN_DELAY_MS: '0',

@@ -38,6 +38,7 @@ export async function storedPrompt(
     mode,
     messageId: undefined,
     principal: 'ada',
+    keyId: undefined,
   })
   return id
 }

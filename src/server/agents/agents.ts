@@ -1,27 +1,46 @@
 import type { Agent, AgentStatus, AgentVersion, AgentWrite } from '../../contract/agents.ts'
-import type { Caller } from '../http/caller.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { publicFields } from './audited.ts'
 import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
-import type { AgentStore, PageOf } from './store.ts'
+import type { AgentStore, OnChange, PageOf } from './store.ts'
 
 interface Deps {
   readonly store: AgentStore
   readonly defaults: () => AgentDefaults
   /** True for a built-in runtime and a registered harness. */
   readonly isRuntime: (id: string) => boolean
+  readonly audit: Audit
+}
+
+/** Who asks for a change: what they may see, and what the audit log says of them. */
+interface By {
+  readonly caller: Caller
+  readonly actor: Actor
 }
 
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 
-export function createAgents({ store, defaults, isRuntime }: Deps) {
-  async function change(id: string, caller: Caller, edit: (agent: Agent) => Agent): Promise<Agent> {
-    const changed = await store.update(id, caller.ownerScope, agent => {
+export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
+  const recorded =
+    (action: string, actor: Actor): OnChange =>
+    (sql, before, after) => {
+      const { id = '', owner_id = null } = after ?? before ?? {}
+      const fields = { before: before && publicFields(before), after: after && publicFields(after) }
+      return audit.record(sql, { actor, action: `agent.${action}`, objectId: id, ownerId: owner_id, ...fields })
+    }
+
+  async function change(action: string, which: By & { id: string }, edit: (agent: Agent) => Agent): Promise<Agent> {
+    const { id, caller, actor } = which
+    const apply = (agent: Agent) => {
       const { owner_id, ...fields } = edit(agent)
       return { ...fields, owner_id: owner_id ?? '' }
-    })
+    }
+    const changed = await store.update({ id, owner: caller.ownerScope }, apply, recorded(action, actor))
     if (!changed) throw notFound('agent', id)
     return changed
   }
@@ -52,21 +71,23 @@ export function createAgents({ store, defaults, isRuntime }: Deps) {
         ? Promise.resolve([])
         : store.list(caller.ownerScope ?? owner, page),
 
-    async create(write: AgentWrite, caller: Caller, idempotency: Idempotency | undefined): Promise<Agent> {
-      checkWrite(write, caller)
-      return store.insert(newId('agent'), newAgentFields(write, defaults()), idempotency)
+    async create(write: AgentWrite, by: By, idempotency: Idempotency | undefined): Promise<Agent> {
+      checkWrite(write, by.caller)
+      const values = { id: newId('agent'), ...newAgentFields(write, defaults()) }
+      return store.insert(values, idempotency, recorded('create', by.actor))
     },
 
-    async update(id: string, write: AgentWrite, caller: Caller): Promise<Agent> {
-      checkWrite(write, caller)
-      return change(id, caller, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
+    async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
+      checkWrite(write, by.caller)
+      return change('update', { id, ...by }, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
     },
 
-    setStatus: (id: string, status: AgentStatus, caller: Caller): Promise<Agent> =>
-      change(id, caller, agent => ({ ...agent, status })),
+    setStatus: (id: string, status: AgentStatus, by: By): Promise<Agent> =>
+      change(verbs[status], { id, ...by }, agent => ({ ...agent, status })),
 
-    async remove(id: string, caller: Caller): Promise<void> {
-      if (!(await store.remove(id, caller.ownerScope))) throw notFound('agent', id)
+    async remove(id: string, { caller, actor }: By): Promise<void> {
+      const which = { id, owner: caller.ownerScope }
+      if (!(await store.remove(which, recorded('delete', actor)))) throw notFound('agent', id)
     },
 
     async versions(id: string, caller: Caller, page: PageOf): Promise<AgentVersion[]> {
@@ -76,12 +97,15 @@ export function createAgents({ store, defaults, isRuntime }: Deps) {
       return store.versions(id, page)
     },
 
-    /** Makes an earlier version current again. The status stays as it is: a paused agent does not wake up by it. */
-    async rollback(id: string, version: number, caller: Caller): Promise<Agent> {
-      await this.get(id, caller)
+    /** Makes an earlier version current again. A paused agent does not wake up by it, and none changes its owner. */
+    async rollback(id: string, version: number, by: By): Promise<Agent> {
+      await this.get(id, by.caller)
       const target = await store.version(id, version)
       if (!target) throw notFound('version', String(version))
-      return change(id, caller, agent => ({ ...target.agent, status: agent.status }))
+      return change('rollback', { id, ...by }, ({ status, owner_id }) => ({ ...target.agent, status, owner_id }))
     },
   }
 }
+
+/** What brings an agent into a status. */
+const verbs = { active: 'resume', paused: 'pause', archived: 'archive' } as const satisfies Record<AgentStatus, string>

@@ -14,16 +14,26 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     )
     return { agents: items, next_cursor }
   })
-  bind(app, agentRoutes.create, ({ body }, caller, { idempotency }) => agents.create(body, caller, idempotency))
+  bind(app, agentRoutes.create, ({ body }, caller, { actor, idempotency }) =>
+    agents.create(body, { caller, actor }, idempotency),
+  )
   bind(app, agentRoutes.get, ({ params }, caller) => agents.get(params.agent_id, caller))
-  bind(app, agentRoutes.update, ({ params, body }, caller) => agents.update(params.agent_id, body, caller))
-  bind(app, agentRoutes.remove, async ({ params }, caller) => {
-    await agents.remove(params.agent_id, caller)
+  bind(app, agentRoutes.update, ({ params, body }, caller, { actor }) =>
+    agents.update(params.agent_id, body, { caller, actor }),
+  )
+  bind(app, agentRoutes.remove, async ({ params }, caller, { actor }) => {
+    await agents.remove(params.agent_id, { caller, actor })
     return { ok: true as const }
   })
-  bind(app, agentRoutes.pause, ({ params }, caller) => agents.setStatus(params.agent_id, 'paused', caller))
-  bind(app, agentRoutes.resume, ({ params }, caller) => agents.setStatus(params.agent_id, 'active', caller))
-  bind(app, agentRoutes.archive, ({ params }, caller) => agents.setStatus(params.agent_id, 'archived', caller))
+  bind(app, agentRoutes.pause, ({ params }, caller, { actor }) =>
+    agents.setStatus(params.agent_id, 'paused', { caller, actor }),
+  )
+  bind(app, agentRoutes.resume, ({ params }, caller, { actor }) =>
+    agents.setStatus(params.agent_id, 'active', { caller, actor }),
+  )
+  bind(app, agentRoutes.archive, ({ params }, caller, { actor }) =>
+    agents.setStatus(params.agent_id, 'archived', { caller, actor }),
+  )
   bind(app, agentRoutes.versions, async ({ params, query }, caller) => {
     const { items, next_cursor } = await pageOf(
       query,
@@ -32,5 +42,7 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     )
     return { versions: items, next_cursor }
   })
-  bind(app, agentRoutes.rollback, ({ params }, caller) => agents.rollback(params.agent_id, params.version, caller))
+  bind(app, agentRoutes.rollback, ({ params }, caller, { actor }) =>
+    agents.rollback(params.agent_id, params.version, { caller, actor }),
+  )
 }

@@ -1,6 +1,6 @@
-import { CompiledQuery, type Kysely, type Selectable, type Transaction } from 'kysely'
+import type { Kysely, Selectable, Transaction } from 'kysely'
 import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
-import { type OnceKey, once, type RunSql } from '../db/once.ts'
+import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
 import type { AgentTable, Database } from '../db/types.ts'
 
 const columns = [
@@ -44,6 +44,15 @@ export interface PageOf {
   readonly limit: number
 }
 
+/** Which agent, of which owner; owner undefined: anybody's. */
+interface Which {
+  readonly id: string
+  readonly owner: string | undefined
+}
+
+/** Called in the transaction of a change, with the agent before and after it; when it throws, nothing has changed. */
+export type OnChange = (sql: RunSql, before: Agent | undefined, after: Agent | undefined) => Promise<void>
+
 /** Tables `agents` and `agent_versions`: each change is a version, and versions outlive their agent. */
 export type AgentStore = ReturnType<typeof agentStore>
 
@@ -66,44 +75,51 @@ export function agentStore(db: Kysely<Database>) {
     },
 
     /** Stores a new agent with its first version, once per idempotency key. */
-    async insert(id: string, fields: AgentFields, key: OnceKey | undefined): Promise<Agent> {
+    async insert(values: AgentFields & { id: string }, key: OnceKey | undefined, onChange: OnChange): Promise<Agent> {
       return db.transaction().execute(trx =>
         once(sqlOf(trx), key, async () => {
-          const values = { id, ...asRow(fields) }
-          const row = await trx.insertInto('agents').values(values).returning(columns).executeTakeFirstOrThrow()
-          return addVersion(trx, toAgent(row))
+          const added = trx.insertInto('agents').values({ id: values.id, ...asRow(values) })
+          const agent = await addVersion(trx, toAgent(await added.returning(columns).executeTakeFirstOrThrow()))
+          await onChange(sqlOf(trx), undefined, agent)
+          return agent
         }),
       )
     },
 
     /** Replaces the fields of an agent and adds a version; undefined when there is none. Concurrent updates queue up. */
     async update(
-      id: string,
-      owner: string | undefined,
+      { id, owner }: Which,
       change: (agent: Agent) => AgentChange,
+      onChange: OnChange,
     ): Promise<Agent | undefined> {
       return db.transaction().execute(async trx => {
         let mine = trx.selectFrom('agents').where('id', '=', id)
         if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
         const found = await mine.select(columns).forUpdate().executeTakeFirst()
         if (!found) return undefined
-        const { status, ...fields } = change(toAgent(found))
+        const before = toAgent(found)
+        const { status, ...fields } = change(before)
         const row = await trx
           .updateTable('agents')
           .set({ ...asRow(fields), status, version: found.version + 1 })
           .where('id', '=', id)
           .returning(columns)
           .executeTakeFirstOrThrow()
-        return addVersion(trx, toAgent(row))
+        const agent = await addVersion(trx, toAgent(row))
+        await onChange(sqlOf(trx), before, agent)
+        return agent
       })
     },
 
     /** True when there was such an agent. */
-    async remove(id: string, owner: string | undefined): Promise<boolean> {
-      let mine = db.deleteFrom('agents').where('id', '=', id)
-      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
-      const { numDeletedRows } = await mine.executeTakeFirstOrThrow()
-      return numDeletedRows === 1n
+    async remove({ id, owner }: Which, onChange: OnChange): Promise<boolean> {
+      return db.transaction().execute(async trx => {
+        let mine = trx.deleteFrom('agents').where('id', '=', id)
+        if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+        const removed = await mine.returning(columns).executeTakeFirst()
+        if (removed) await onChange(sqlOf(trx), toAgent(removed), undefined)
+        return removed !== undefined
+      })
     },
 
     /** One version, also of an agent that was deleted. */
@@ -146,8 +162,3 @@ async function addVersion(trx: Transaction<Database>, agent: Agent): Promise<Age
   await trx.insertInto('agent_versions').values(values).execute()
   return agent
 }
-
-const sqlOf =
-  (trx: Transaction<Database>): RunSql =>
-  async (text, values) =>
-    trx.executeQuery(CompiledQuery.raw(text, [...values]))

@@ -2,15 +2,19 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from './config.ts'
 import type { ModelParams, Say } from './file.ts'
+import { isUnsendable } from './providers.ts'
 import type { ModelRoute } from './route-of-model.ts'
 
 interface Options {
   readonly params: Partial<ModelParams>
   readonly route: ModelRoute
+  /** True: `vertex_credentials` may be the path of a file. */
+  readonly mayReadFiles: boolean
   readonly say: Say
 }
 
 const awsFields = ['aws_region_name', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'] as const
+const awsSecrets = ['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'] as const
 const googleFields = ['vertex_project', 'vertex_location', 'vertex_credentials'] as const
 
 /** What a deployment at a cloud needs besides its address. No message holds a value of a secret. */
@@ -20,6 +24,7 @@ export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
   const isGoogle = provider === 'vertex' || protocol === 'vertex-anthropic'
   if (!isAws) refuseForeign(options, awsFields, 'bedrock')
   if (!isGoogle) refuseForeign(options, googleFields, 'vertex')
+  if (isAws) refuseUnsendable(options)
   const aws = isAws ? awsAccess(options) : undefined
   const google = isGoogle ? googleAccess(options) : undefined
   return { ...(aws && { aws }), ...(google && { google }) }
@@ -27,6 +32,13 @@ export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
 
 function refuseForeign({ params, say }: Options, fields: readonly (keyof ModelParams)[], provider: string): void {
   for (const field of fields) if (field in params) say(`${field} is for the provider ${provider} only`, field)
+}
+
+function refuseUnsendable({ params, say }: Options): void {
+  for (const field of awsSecrets) {
+    const value = params[field]
+    if (value !== undefined && isUnsendable(value)) say(`${field} is empty or holds a character that no key has`, field)
+  }
 }
 
 /** Undefined where an API key goes along instead of a signature. */
@@ -52,8 +64,9 @@ function awsAccess({ params, route, say }: Options): AwsAccess | undefined {
   return { region, accessKeyId, secretAccessKey, sessionToken: params.aws_session_token }
 }
 
-function googleAccess({ params, say }: Options): GoogleAccess | undefined {
-  const read = params.vertex_credentials === undefined ? undefined : readServiceAccount(params.vertex_credentials)
+function googleAccess({ params, mayReadFiles, say }: Options): GoogleAccess | undefined {
+  const { vertex_credentials: given } = params
+  const read = given === undefined ? undefined : readServiceAccount(given, { mayReadFiles })
   if (typeof read === 'string') say(`vertex_credentials ${read}`, 'vertex_credentials')
   const account = typeof read === 'string' ? undefined : read
   if (!('vertex_credentials' in params) && lacksCredential(params))
@@ -76,8 +89,8 @@ interface ReadAccount {
 }
 
 /** The service account in a text or a file; else the rest of a sentence that says what is wrong. */
-function readServiceAccount(given: string): ReadAccount | string {
-  const text = given.trimStart().startsWith('{') ? given : textOfFile(given)
+function readServiceAccount(given: string, { mayReadFiles }: Pick<Options, 'mayReadFiles'>): ReadAccount | string {
+  const text = given.trimStart().startsWith('{') || !mayReadFiles ? given : textOfFile(given)
   if (text === undefined) return 'is neither JSON nor a file that can be read'
   const fields = parsed(text)
   if (!fields) return 'is not the JSON of a service account'

@@ -75,8 +75,10 @@ export interface ImportedModel {
 export interface PriceSettings {
   /** By `provider/upstream model`; of several files the first that has a model wins. */
   readonly imported: Readonly<Record<string, ImportedModel>>
-  /** What becomes of calls to a model whose price nobody knows. */
-  readonly unknown: 'refuse' | 'allow'
+  /** Tells one state of the imported files from another; empty when there are none. */
+  readonly importedVersion: string
+  /** What becomes of calls to a model whose price nobody knows. `budgeted`: they are refused where a budget limits them. */
+  readonly unknown: 'refuse' | 'allow' | 'budgeted'
 }
 
 /** One upstream that can serve an alias. */
@@ -142,6 +144,10 @@ export interface Limits {
   readonly maxLoopDelayMs: number
   /** Sessions that this process runs at once. */
   readonly maxSessions: number
+  /** How many bytes of text count as one token when a budget is asked for the worst case; 1 is never too few. */
+  readonly reserveBytesPerToken: number
+  /** How long what is held for a call outlives the process that makes it. */
+  readonly reservationMs: number
 }
 
 /** All that the environment and the configuration file decide. Frozen; a changed file makes a new one. */
@@ -155,13 +161,17 @@ export interface Config {
   /** Undefined: the embedded PostgreSQL in the data folder. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
-  /** Base64 of 32 bytes; undefined: a file in the data folder. */
-  readonly encryptionKey: string | undefined
+  /** Base64 of 32 bytes each; the first seals, all open. Empty: a file in the data folder. */
+  readonly encryptionKeys: readonly string[]
   readonly role: 'all' | 'api' | 'worker'
   readonly logLevel: string
   /** How long to serve on after SIGTERM, with readiness at 503, so that load balancers notice. */
   readonly drainDelayMs: number
   readonly deployments: readonly Deployment[]
+  /** Where the deployments come from. */
+  readonly modelsFrom: 'file' | 'environment'
+  /** The environment's keys by provider; each goes to its provider's own address only. */
+  readonly environmentKeys: Readonly<Record<string, string>>
   /** True: the scripted model `demo` exists. */
   readonly demo: boolean
   readonly router: RouterSettings

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
-import { readShape, type Shape } from './yaml-shape.ts'
+import { readJsonShape, readShape, type Shape } from './yaml-shape.ts'
 
 /** Where in the configuration file something stands. */
 export interface Place {
@@ -72,6 +72,8 @@ interface FileValue {
     readonly max_streams?: number
     readonly max_sessions?: number
     readonly max_loop_delay_ms?: number
+    readonly reserve_bytes_per_token?: number
+    readonly reservation_s?: number
   }
   readonly router?: RouterBlock
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
@@ -125,6 +127,12 @@ const params: Shape = {
   },
 }
 
+const modelEntry: Shape = {
+  kind: 'block',
+  keys: { model_name: text, params, litellm_params: params },
+  later: ['model_info'],
+}
+
 const router: Shape = {
   kind: 'block',
   keys: {
@@ -142,15 +150,17 @@ const fileShape: Shape = {
   kind: 'block',
   keys: {
     general_settings: { kind: 'block', keys: { master_key: text }, later: ['database_url'] },
-    model_list: {
-      kind: 'list',
-      of: { kind: 'block', keys: { model_name: text, params, litellm_params: params }, later: ['model_info'] },
-    },
+    model_list: { kind: 'list', of: modelEntry },
     outbound: { kind: 'block', keys: { allow: texts } },
     limits: {
       kind: 'block',
-      keys: { max_streams: whole, max_sessions: whole, max_loop_delay_ms: whole },
-      later: ['reserve_bytes_per_token'],
+      keys: {
+        max_streams: whole,
+        max_sessions: whole,
+        max_loop_delay_ms: whole,
+        reserve_bytes_per_token: { kind: 'number', min: 1 },
+        reservation_s: whole,
+      },
     },
     router,
     prices: { kind: 'block', keys: { import: texts, unknown: text } },
@@ -158,6 +168,11 @@ const fileShape: Shape = {
   },
   later: ['mcp_servers', 'agents', 'litellm_settings', 'router_settings', 'environment_variables'],
 }
+
+/** A model that came as JSON, read as an entry of the file is. Its texts cannot name environment variables. */
+export const readModelEntry = (value: unknown, report: (problem: string) => void): Partial<ModelEntry> =>
+  // As below: the value was built by walking the shape of an entry.
+  (readJsonShape(value, modelEntry, report) ?? {}) as Partial<ModelEntry>
 
 interface Options {
   readonly path: string

@@ -14,7 +14,11 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
   )
   assert.deepEqual(
     [config.limits, config.role, config.logLevel],
-    [{ maxStreams: 1000, maxSessions: 100, maxLoopDelayMs: 50 }, 'all', 'info'],
+    [
+      { maxStreams: 1000, maxSessions: 100, maxLoopDelayMs: 50, reserveBytesPerToken: 1, reservationMs: 900_000 },
+      'all',
+      'info',
+    ],
   )
   assert.match(config.warnings.join(), /authentication is off/)
 })
@@ -40,6 +44,35 @@ test('the environment sets address, database, folder, role and log level; option
   )
   const other = load({ env, overrides: { port: 0, host: 'localhost', dataDir: '/other' } })
   assert.deepEqual([other.port, other.host, other.dataDir], [0, 'localhost', '/other'])
+})
+
+test('S13: the environment gives one encryption key or several, the first of which seals', () => {
+  const [one, two] = [1, 2].map(byte => Buffer.alloc(32, byte).toString('base64'))
+  const keysOf = (text: string) => load({ env: { SWITCHYARD_ENCRYPTION_KEY: text } }).encryptionKeys
+  assert.deepEqual(load({}).encryptionKeys, [])
+  assert.deepEqual(keysOf(' '), [])
+  assert.deepEqual(keysOf(` ${one} `), [one])
+  assert.deepEqual(keysOf(`${one}, ${two}`), [one, two])
+})
+
+test('S16: an encryption key that is not 32 bytes in base64 stops the start, and is not told', () => {
+  const good = Buffer.alloc(32, 1).toString('base64')
+  for (const text of [good.slice(4), `${good}${good}`, '1'.repeat(64), `${good},`, `,${good}`, `${good};${good}`]) {
+    const problems = problemsOf({ env: { SWITCHYARD_ENCRYPTION_KEY: text } })
+    assert.deepEqual(
+      problems.map(problem => problem.slice(0, 60)),
+      ['SWITCHYARD_ENCRYPTION_KEY must be 32 bytes in base64, or sev'],
+      text,
+    )
+    assert.equal(problems.join().includes(good), false)
+  }
+})
+
+test('an external database without an encryption key is warned of: replicas would not share it', () => {
+  const env = { GATEWAY_MASTER_KEY: key, DATABASE_URL: 'postgres://a@b/c' }
+  assert.match(load({ env }).warnings.join(), /SWITCHYARD_ENCRYPTION_KEY is not set/)
+  const encryption = { SWITCHYARD_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64') }
+  assert.deepEqual(load({ env: { ...env, ...encryption } }).warnings, [])
 })
 
 test('empty variables count as unset', () => {
@@ -134,7 +167,12 @@ model_list:
     litellm_params: { model: acme/their-opus, protocol: anthropic-messages, api_base: "http://10.0.0.9:8000/prefix/v1/", api_key: secret-key }
   - { model_name: "local/*", params: { model: "ollama/*", api_base: "http://gpu.lan:11434" } }
 outbound: { allow: ["10.0.0.9:8000"] }
-limits: { max_streams: 5, max_sessions: 2, max_loop_delay_ms: 80 }
+limits:
+  max_streams: 5
+  max_sessions: 2
+  max_loop_delay_ms: 80
+  reserve_bytes_per_token: 2.5
+  reservation_s: 60
 demo: false
 `,
     env: { MY_KEY: key, SOME_KEY: 'k', TEAM: 'blue', ANTHROPIC_API_KEY: 'unused' },
@@ -156,7 +194,11 @@ demo: false
   assert.deepEqual([third?.alias, third?.upstreamModel, third?.timeouts.totalMs], ['local/*', '*', 600_000])
   assert.deepEqual(
     [config.masterKey, config.demo, config.limits],
-    [key, false, { maxStreams: 5, maxSessions: 2, maxLoopDelayMs: 80 }],
+    [
+      key,
+      false,
+      { maxStreams: 5, maxSessions: 2, maxLoopDelayMs: 80, reserveBytesPerToken: 2.5, reservationMs: 60_000 },
+    ],
   )
   assert.throws(() => Object.assign(config.deployments[0] ?? {}, { apiKey: 'x' }), TypeError)
 })
@@ -195,6 +237,11 @@ const faults = [
     '4: model_list[0].params.timeout must be a number of 0.001 or more',
   ],
   ['a wrong type', 'demo: "yes"', '1: demo must be true or false'],
+  [
+    'bytes per token that would bound nothing',
+    'limits: {reserve_bytes_per_token: 0.5}',
+    '1: limits.reserve_bytes_per_token must be a number of 1 or more',
+  ],
   ['a wrong number', 'limits: {max_streams: 0}', '1: limits.max_streams must be a whole number of 1 or more'],
   ['a list that is none', 'model_list: {}', '1: model_list must be a list'],
   [

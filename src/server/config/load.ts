@@ -1,10 +1,11 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isLoopbackHost } from '../platform/addresses.ts'
+import { isEncryptionKey } from '../platform/encryption-key.ts'
 import { parseAllow } from '../platform/outbound.ts'
 import type { Config, Environment, Limits, Overrides } from './config.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
-import { modelsOfEnvironment } from './models-of-environment.ts'
+import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
@@ -35,29 +36,30 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
 
   const masterKey = checkedKey({ file, env, report, warnings })
   const demo = file.value.demo ?? true
-  const { deployments, implicitAllow } = file.value.model_list
-    ? {
-        deployments: modelsOfFile({ models: file.value.model_list, place: file.place, env, demo, report }),
-        implicitAllow: [],
-      }
+  const environmentKeys = keysOfEnvironment(env)
+  const keyOf = (provider: string) => environmentKeys[provider]
+  const { model_list: models } = file.value
+  const { deployments, implicitAllow } = models
+    ? { deployments: modelsOfFile({ models, place: file.place, keyOf, demo, report }), implicitAllow: [] }
     : modelsOfEnvironment({ env, report })
   const listed = parseAllow(file.value.outbound?.allow ?? [], (index, text) =>
     report(text, file.place(['outbound', 'allow', index])),
   )
   const outboundAllow = [...listed, ...implicitAllow]
   // Names of faulty entries count too: each fault is told once, where it is.
-  const named =
-    file.value.model_list?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
+  const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
     dataDir: overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env),
-    encryptionKey: checkedEncryptionKey({ env, report, warnings }),
+    encryptionKeys: checkedEncryptionKeys({ env, report, warnings }),
     role: oneOf({ env, name: 'SWITCHYARD_ROLE', allowed: roles, fallback: 'all', report }),
     logLevel: oneOf({ env, name: 'LOG_LEVEL', allowed: logLevels, fallback: 'info', report }),
     drainDelayMs: milliseconds({ env, name: 'SWITCHYARD_DRAIN_DELAY_MS', fallback: 5_000, report }),
     deployments,
+    modelsFrom: models ? 'file' : 'environment',
+    environmentKeys,
     demo,
     router: routerOfFile({ file, aliases: demo ? [...named, 'demo'] : named, report }),
     prices: pricesOfFile({ file, path: filePath, report }),
@@ -76,6 +78,8 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     maxStreams: limits?.max_streams ?? 1000,
     maxSessions: limits?.max_sessions ?? 100,
     maxLoopDelayMs: limits?.max_loop_delay_ms ?? 50,
+    reserveBytesPerToken: limits?.reserve_bytes_per_token ?? 1,
+    reservationMs: (limits?.reservation_s ?? 900) * 1000,
   }
 }
 
@@ -133,16 +137,22 @@ function checkedDatabase(env: Environment, report: Reading['report']): string | 
   return url
 }
 
-/** Reasoning state that one replica has sealed must open on all of them. */
-function checkedEncryptionKey({ env, report, warnings }: Reading & { warnings: string[] }): string | undefined {
-  const key = nonBlank(env['SWITCHYARD_ENCRYPTION_KEY'])?.trim()
-  if (key === undefined) {
+/** What one replica has sealed must open on all of them. */
+function checkedEncryptionKeys({ env, report, warnings }: Reading & { warnings: string[] }): readonly string[] {
+  const text = nonBlank(env['SWITCHYARD_ENCRYPTION_KEY'])
+  if (text === undefined) {
     if (nonBlank(env['DATABASE_URL']))
       warnings.push('SWITCHYARD_ENCRYPTION_KEY is not set: replicas will not share the key of this data folder')
-  } else if (!/^[A-Za-z0-9+/]{43}=$/.test(key)) {
-    report('SWITCHYARD_ENCRYPTION_KEY must be 32 bytes in base64: make one with openssl rand -base64 32')
+    return []
   }
-  return key
+  const keys = text.split(',').map(key => key.trim())
+  if (!keys.every(isEncryptionKey)) {
+    report(
+      'SWITCHYARD_ENCRYPTION_KEY must be 32 bytes in base64, or several of them separated by commas: ' +
+        'make one with openssl rand -base64 32',
+    )
+  }
+  return keys
 }
 
 function defaultDataDir(env: Environment): string {

@@ -1,5 +1,5 @@
 import type { Deployment, Environment } from './config.ts'
-import { defaultTimeouts, deploymentId, isUnsendable, plainBase, providers } from './providers.ts'
+import { defaultTimeouts, deploymentId, isUnsendable, plainBase, providers, wildcardsOf } from './providers.ts'
 
 /** What the environment alone enables. */
 export interface EnvironmentModels {
@@ -13,13 +13,23 @@ interface Options {
   readonly report: (text: string) => void
 }
 
+/** The keys that the environment holds, by provider. Each is meant for the provider's own address alone. */
+export function keysOfEnvironment(env: Environment): Record<string, string> {
+  const keys = Object.entries(providers).flatMap(([provider, { keyVariable }]) => {
+    const key = keyVariable === undefined ? undefined : env[keyVariable]?.trim()
+    return key ? [[provider, key]] : []
+  })
+  return Object.fromEntries(keys)
+}
+
 /** The deployments of the environment alone: each provider's key enables `provider/*`. Gaps: section 2. */
 export function modelsOfEnvironment({ env, report }: Options): EnvironmentModels {
+  const keys = keysOfEnvironment(env)
   const keyed = Object.entries(providers).flatMap(([provider, { protocol, apiBase, keyVariable }]) => {
-    const apiKey = keyVariable === undefined ? undefined : env[keyVariable]?.trim()
-    if (!apiKey || apiBase === undefined) return []
+    const apiKey = keys[provider]
+    if (apiKey === undefined || apiBase === undefined) return []
     if (isUnsendable(apiKey)) report(`${keyVariable} holds a character that no HTTP header can carry`)
-    return wildcards(provider).map(names => wildcard({ ...names, provider, protocol, apiBase, apiKey }))
+    return wildcardsOf(provider).map(names => wildcard({ ...names, provider, protocol, apiBase, apiKey }))
   })
   const host = env['OLLAMA_HOST']?.trim()
   const url = host ? ollamaUrl(host) : undefined
@@ -28,7 +38,7 @@ export function modelsOfEnvironment({ env, report }: Options): EnvironmentModels
   const protocol = 'anthropic-messages'
   const ollama = { provider: 'ollama', protocol, apiBase: plainBase(url, protocol), apiKey: undefined } as const
   return {
-    deployments: [...keyed, ...wildcards('ollama').map(names => wildcard({ ...names, ...ollama }))],
+    deployments: [...keyed, ...wildcardsOf('ollama').map(names => wildcard({ ...names, ...ollama }))],
     implicitAllow: [`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`],
   }
 }
@@ -42,12 +52,6 @@ const wildcard = (given: Given): Deployment => ({
   weight: 1,
   timeouts: defaultTimeouts,
 })
-
-/** `provider/*`, and for Anthropic the bare `claude-*` too, which its own clients send (our choice). */
-function wildcards(provider: string): { alias: string; upstreamModel: string }[] {
-  const all = [{ alias: `${provider}/*`, upstreamModel: '*' }]
-  return provider === 'anthropic' ? [...all, { alias: 'claude-*', upstreamModel: 'claude-*' }] : all
-}
 
 /** Ollama's own variable may hold a listen address: `0.0.0.0` means this machine there, and the port may be absent. */
 function ollamaUrl(text: string): URL | undefined {

@@ -136,7 +136,7 @@ test('of several lists the first that has a model wins', () => {
 })
 
 test('without a block nothing is imported and every model may be called', () => {
-  assert.deepEqual(load({}).prices, { imported: {}, unknown: 'allow' })
+  assert.deepEqual(load({}).prices, { imported: {}, importedVersion: '', unknown: 'budgeted' })
   assert.equal(load({ yaml: 'prices:\n  unknown: refuse\n' }).prices.unknown, 'refuse')
 })
 
@@ -168,4 +168,14 @@ test('other faults of the block are named with their line', () => {
     '2: prices.unknown must be refuse or allow',
     '3: prices.import[0] must be a text (put it in quotes)',
   ])
+})
+
+test('what is imported has a version that changes with any of the files', () => {
+  const versionOf = () => load(importing(list('versioned.json', models))).prices.importedVersion
+  let models: object = liteLlm
+  const first = versionOf()
+  assert.match(first, /^[0-9a-f]{8}$/)
+  assert.equal(versionOf(), first)
+  models = { ...liteLlm, more: { litellm_provider: 'anthropic', mode: 'chat' } }
+  assert.notEqual(versionOf(), first)
 })

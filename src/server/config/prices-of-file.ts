@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ImportedModel, PriceSettings } from './config.ts'
@@ -7,7 +8,10 @@ import { isModelsDevList, modelsOfModelsDev } from './models-dev-prices.ts'
 import { isRecord, type PriceListModel } from './price-list.ts'
 
 /** What holds where the file says nothing. */
-export const defaultPrices: PriceSettings = { imported: {}, unknown: 'allow' }
+export const defaultPrices: PriceSettings = { imported: {}, importedVersion: '', unknown: 'budgeted' }
+
+/** Enough of a digest to tell one list from another. */
+const versionLength = 8
 
 interface Options {
   readonly file: ConfigFile
@@ -19,26 +23,35 @@ interface Options {
 /** The file's `prices` block, with the price lists that it imports. A list that cannot be used is reported with the reason. */
 export function pricesOfFile({ file, path = '', report }: Options): PriceSettings {
   const given = file.value.prices ?? {}
-  const unknown = given.unknown ?? defaultPrices.unknown
-  if (unknown !== 'refuse' && unknown !== 'allow')
-    report('prices.unknown must be refuse or allow', file.place(['prices', 'unknown']))
+  const unknown = unknownOf(given.unknown)
+  if (unknown === undefined) report('prices.unknown must be refuse or allow', file.place(['prices', 'unknown']))
+  const version = createHash('sha256')
   const lists = (given.import ?? []).map((name, index) => {
     // What is no text has been reported by the reader of the file.
     if (name === undefined) return []
     try {
-      return modelsIn(resolve(dirname(path), name))
+      const text = textOf(resolve(dirname(path), name))
+      version.update(text)
+      return modelsIn(text)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       report(`prices.import[${index}] ${name} ${reason}`, file.place(['prices', 'import', index]))
       return []
     }
   })
-  return { imported: joined(lists), unknown: unknown === 'refuse' ? 'refuse' : 'allow' }
+  const importedVersion = lists.length === 0 ? '' : version.digest('hex').slice(0, versionLength)
+  return { imported: joined(lists), importedVersion, unknown: unknown ?? defaultPrices.unknown }
+}
+
+/** Undefined for a word that is none of them. */
+function unknownOf(word: string | undefined): PriceSettings['unknown'] | undefined {
+  if (word === undefined) return defaultPrices.unknown
+  return word === 'refuse' || word === 'allow' ? word : undefined
 }
 
 /** Throws an error whose message goes on after the name of the list. */
-function modelsIn(path: string): readonly PriceListModel[] {
-  const list = parsed(textOf(path))
+function modelsIn(text: string): readonly PriceListModel[] {
+  const list = parsed(text)
   if (isModelsDevList(list)) return modelsOfModelsDev(list)
   if (isLiteLlmList(list)) return modelsOfLiteLlm(list)
   throw new Error('is neither a price list of LiteLLM nor one of models.dev')

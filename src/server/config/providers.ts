@@ -2,11 +2,15 @@ import type { Protocol, UpstreamTimeouts } from './config.ts'
 
 /** What is known of a provider by its name alone. */
 export interface Provider {
+  /** As people call it. */
+  readonly name: string
   readonly protocol: Protocol
   /** Undefined: the operator must name the address. */
   readonly apiBase?: string
   /** The variable with its key. Without a model list it enables `provider/*` by itself. */
   readonly keyVariable?: string
+  /** True: its servers may well want no key. */
+  readonly keyless?: true
 }
 
 /**
@@ -14,19 +18,49 @@ export interface Provider {
  * `protocol: openai-chat` picks their other one.
  */
 export const providers: Readonly<Record<string, Provider>> = {
-  anthropic: { protocol: 'anthropic-messages', apiBase: 'https://api.anthropic.com', keyVariable: 'ANTHROPIC_API_KEY' },
-  openai: { protocol: 'openai-responses', apiBase: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' },
-  'openai-compatible': { protocol: 'openai-chat' },
-  azure: { protocol: 'openai-responses' },
-  gemini: { protocol: 'gemini', apiBase: 'https://generativelanguage.googleapis.com', keyVariable: 'GEMINI_API_KEY' },
-  vertex: { protocol: 'gemini' },
-  bedrock: { protocol: 'bedrock-converse' },
+  anthropic: {
+    name: 'Anthropic',
+    protocol: 'anthropic-messages',
+    apiBase: 'https://api.anthropic.com',
+    keyVariable: 'ANTHROPIC_API_KEY',
+  },
+  openai: {
+    name: 'OpenAI',
+    protocol: 'openai-responses',
+    apiBase: 'https://api.openai.com/v1',
+    keyVariable: 'OPENAI_API_KEY',
+  },
+  'openai-compatible': { name: 'OpenAI-compatible server', protocol: 'openai-chat', keyless: true },
+  azure: { name: 'Azure OpenAI', protocol: 'openai-responses' },
+  gemini: {
+    name: 'Google Gemini',
+    protocol: 'gemini',
+    apiBase: 'https://generativelanguage.googleapis.com',
+    keyVariable: 'GEMINI_API_KEY',
+  },
+  vertex: { name: 'Google Vertex AI', protocol: 'gemini' },
+  bedrock: { name: 'Amazon Bedrock', protocol: 'bedrock-converse' },
   openrouter: {
+    name: 'OpenRouter',
     protocol: 'anthropic-messages',
     apiBase: 'https://openrouter.ai/api',
     keyVariable: 'OPENROUTER_API_KEY',
   },
-  ollama: { protocol: 'anthropic-messages', apiBase: 'http://127.0.0.1:11434' },
+  ollama: { name: 'Ollama', protocol: 'anthropic-messages', apiBase: 'http://127.0.0.1:11434', keyless: true },
+}
+
+/** What is known of `provider`; undefined for a name that only an operator knows. */
+export const providerOf = (provider: string): Provider | undefined =>
+  Object.hasOwn(providers, provider) ? providers[provider] : undefined
+
+/**
+ * The names that a provider's credential enables: `provider/*`, for Anthropic the bare `claude-*` too, which its own
+ * clients send (our choice), and for Vertex AI its Claude models, which speak another protocol than the others there.
+ */
+export function wildcardsOf(provider: string): { alias: string; upstreamModel: string }[] {
+  const all = { alias: `${provider}/*`, upstreamModel: '*' }
+  if (provider === 'anthropic') return [all, { alias: 'claude-*', upstreamModel: 'claude-*' }]
+  return provider === 'vertex' ? [all, { alias: 'vertex/claude-*', upstreamModel: 'claude-*' }] : [all]
 }
 
 interface Cloud {

@@ -1,12 +1,12 @@
 import { closestTo } from '../platform/closest.ts'
 import type { Deployment, Protocol } from './config.ts'
 import type { ModelParams, Say } from './file.ts'
-import { cloudBase, plainBase, protocols, providers } from './providers.ts'
+import { cloudBase, plainBase, protocols, providerOf, providers } from './providers.ts'
 
 /** Where a model is served, and in which format. */
 export type ModelRoute = Pick<Deployment, 'provider' | 'upstreamModel' | 'protocol' | 'apiBase'> & {
-  /** The variable whose key may go there; undefined for an address that the file names. */
-  readonly keyVariable: string | undefined
+  /** True: the provider's own address, to which its key of the environment may go; false for one that was named. */
+  readonly isOwnAddress: boolean
 }
 
 interface Options {
@@ -24,7 +24,7 @@ export function checkedRoute({ params, say }: Options): ModelRoute | undefined {
     say('model must be "<provider>/<upstream id>", such as anthropic/claude-opus-5', 'model')
     return undefined
   }
-  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  const known = providerOf(provider)
   const isVertexClaude = provider === 'vertex' && upstreamModel.startsWith('claude')
   const spoken = checkedProtocol(protocol, isVertexClaude ? 'vertex-anthropic' : known?.protocol, say)
   if (spoken === undefined) {
@@ -35,8 +35,8 @@ export function checkedRoute({ params, say }: Options): ModelRoute | undefined {
   if (base === undefined) return undefined
   const url = checkedBase(base, say)
   if (!url) return undefined
-  const keyVariable = api_base === undefined ? known?.keyVariable : undefined
-  return { provider, upstreamModel, protocol: spoken, apiBase: plainBase(url, spoken), keyVariable }
+  const isOwnAddress = api_base === undefined
+  return { provider, upstreamModel, protocol: spoken, apiBase: plainBase(url, spoken), isOwnAddress }
 }
 
 function meant(provider: string): string {

@@ -97,13 +97,25 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   insecureNoAuth: '--insecure-no-auth',
   databaseUrl: 'DATABASE_URL',
   dataDir: 'SWITCHYARD_DATA_DIR',
-  encryptionKey: 'SWITCHYARD_ENCRYPTION_KEY',
+  encryptionKeys: 'SWITCHYARD_ENCRYPTION_KEY',
   role: 'SWITCHYARD_ROLE',
   logLevel: 'LOG_LEVEL',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
 }
 
-type Reloaded = 'deployments' | 'demo' | 'router' | 'prices' | 'limits' | 'outboundAllow' | 'file' | 'warnings'
+const fixedLimits = { maxSessions: 'limits.max_sessions', reservationMs: 'limits.reservation_s' } as const
+
+type Reloaded =
+  | 'deployments'
+  | 'modelsFrom'
+  | 'environmentKeys'
+  | 'demo'
+  | 'router'
+  | 'prices'
+  | 'limits'
+  | 'outboundAllow'
+  | 'file'
+  | 'warnings'
 
 interface Told {
   readonly inForce: Config
@@ -122,5 +134,8 @@ function tellOf(next: Config, { inForce, atStart, log }: Told): void {
 function restartNames(next: Config, atStart: Config): string[] {
   const keys = Object.keys(fixed) as (keyof typeof fixed)[]
   const names = keys.filter(key => !isDeepStrictEqual(next[key], atStart[key])).map(key => fixed[key])
-  return next.limits.maxSessions === atStart.limits.maxSessions ? names : [...names, 'limits.max_sessions']
+  const limits = (Object.keys(fixedLimits) as (keyof typeof fixedLimits)[])
+    .filter(key => next.limits[key] !== atStart.limits[key])
+    .map(key => fixedLimits[key])
+  return [...names, ...limits]
 }

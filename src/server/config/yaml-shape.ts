@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml'
+import { Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml'
 import { closestTo } from '../platform/closest.ts'
 
 /** What a part of a YAML file may hold. `later` are keys that are planned: they are refused, but by that name. */
@@ -12,8 +12,8 @@ export type Shape =
 interface Surroundings {
   /** Told of each problem with the node that has it. */
   readonly report: (problem: string, node: Node | null) => void
-  /** The value of an environment variable, for `os.environ/NAME`. */
-  readonly variable: (name: string) => string | undefined
+  /** The value of an environment variable, for `os.environ/NAME`; undefined where no text may name one. */
+  readonly variable: ((name: string) => string | undefined) | undefined
 }
 
 interface Walk extends Surroundings {
@@ -30,6 +30,10 @@ interface At {
 export function readShape(document: Document, shape: Shape, surroundings: Surroundings): unknown {
   return read({ ...surroundings, document }, shape, { node: document.contents as Node | null, path: '' })
 }
+
+/** As `readShape`, for a value that came as JSON. */
+export const readJsonShape = (value: unknown, shape: Shape, report: (problem: string) => void): unknown =>
+  readShape(new Document(value), shape, { report, variable: undefined })
 
 function read(walk: Walk, shape: Shape, at: At): unknown {
   const node = isAlias(at.node) ? (at.node.resolve(walk.document) ?? null) : at.node
@@ -106,6 +110,10 @@ const reference = /^os\.environ\/(.+)$/
 function resolved(walk: Walk, text: string, at: At): string | undefined {
   const name = reference.exec(text)?.[1]
   if (name === undefined) return text
+  if (!walk.variable) {
+    walk.report(`${at.path} names an environment variable, which only the configuration file may do`, at.node)
+    return undefined
+  }
   const value = walk.variable(name)
   if (value === undefined)
     walk.report(`${at.path} refers to the environment variable ${name}, which is not set`, at.node)

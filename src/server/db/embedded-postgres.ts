@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Log } from '../platform/log.ts'
 import { otherAccount } from './embedded/account.ts'
@@ -42,6 +43,13 @@ export async function startEmbeddedPostgres({ dataDir, log, native, onTaken }: O
   const keeper = new Keeper({ folders, confinement, log, onTaken: onTaken ?? (error => log.fatal({ err: error })) })
   await keeper.start()
   return { url: urlOf(folders, 'switchyard'), adminUrl: urlOf(folders, 'postgres'), stop: () => keeper.stop() }
+}
+
+/** Where a server that runs on this data folder is reached; undefined when there never was one. */
+export function embeddedUrl(dataDir: string): string | undefined {
+  if (!existsSync(dataDir)) return undefined
+  const folders = foldersOf(realpathSync(dataDir))
+  return existsSync(folders.cluster) ? urlOf(folders, 'switchyard') : undefined
 }
 
 /** Everything is named, so that no PG* variable of the environment changes where it leads. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { AppError } from '../platform/errors.ts'
+import { createKeyring, createSealer } from '../platform/seal.ts'
 import { transaction } from './connect.ts'
 import { type OnceKey, once } from './once.ts'
 
@@ -56,4 +57,44 @@ test('an answer without a value is remembered too', async () => {
   assert.equal(await inTransaction(scope('nothing'), work), undefined)
   assert.equal(await inTransaction(scope('nothing'), work), undefined)
   assert.equal(done, 1)
+})
+
+test('S17: an answer that holds a secret is stored sealed, and a repeat still gets it', async () => {
+  const sealer = createSealer(createKeyring([Buffer.alloc(32, 7)]), 'idempotency')
+  const key = scope('secret', { sealer })
+  const work = async () => ({ key: 'sk-canary' })
+  assert.deepEqual(await inTransaction(key, work), { key: 'sk-canary' })
+  const { rows } = await pool.query(`select response::text from idempotency_keys where key = 'secret'`)
+  assert.match(rows[0].response, /^\{"sealed":"[\w+/=]+"\}$/)
+  assert.deepEqual(await inTransaction(key, () => Promise.reject(new Error('done twice'))), { key: 'sk-canary' })
+})
+
+test('S17: a sealed answer that was moved under another key does not open', async () => {
+  const sealer = createSealer(createKeyring([Buffer.alloc(32, 7)]), 'idempotency')
+  for (const name of ['one', 'other']) await inTransaction(scope(name, { sealer }), async () => name)
+  await pool.query(`
+    update idempotency_keys set response = (select response from idempotency_keys where key = 'one') where key = 'other'`)
+  await assert.rejects(
+    inTransaction(scope('other', { sealer }), async () => 'again'),
+    /was changed/,
+  )
+})
+
+test('S13: an answer whose encryption key was taken away is not shown again, and not done again', async () => {
+  const sealerOf = (byte: number) => createSealer(createKeyring([Buffer.alloc(32, byte)]), 'idempotency')
+  await inTransaction(scope('rotated', { sealer: sealerOf(7) }), async () => 'secret')
+  await assert.rejects(
+    inTransaction(scope('rotated', { sealer: sealerOf(8) }), async () => 'again'),
+    (error: unknown) => error instanceof AppError && error.code === 'conflict',
+  )
+})
+
+test('after 24 hours a key is new again, and what it remembered is gone', async () => {
+  for (const key of ['old', 'forgotten', 'young']) await inTransaction(scope(key), async () => 'first')
+  await pool.query(`
+    update idempotency_keys set created_at = created_at - interval '24 hours' where key in ('old', 'forgotten')`)
+  assert.equal(await inTransaction(scope('old'), async () => 'second'), 'second')
+  assert.equal(await inTransaction(scope('young'), async () => 'second'), 'first')
+  const { rows } = await pool.query(`select key from idempotency_keys where key = 'forgotten'`)
+  assert.deepEqual(rows, [])
 })

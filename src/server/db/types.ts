@@ -84,6 +84,10 @@ export interface PromptTable {
   /** The key that pays for the prompt's model calls; null for the master key. */
   key_id: ColumnType<string | null, string | null | undefined, string | null>
   held_by: ColumnType<'budget' | null, 'budget' | null | undefined, 'budget' | null>
+  /** US dollars that the refused model call may cost at most. */
+  held_needs_usd: ColumnType<string | null, string | null | undefined, string | null>
+  held_times: Generated<number>
+  held_until: ColumnType<Date | null, Date | null | undefined, Date | null>
   run_id: string | null
   resumes: Generated<number>
   stop_requested: Generated<boolean>
@@ -219,8 +223,8 @@ export interface AuditLogTable {
   action: string
   object_id: string
   owner_id: string | null
-  before: Json<JsonObject | null>
-  after: Json<JsonObject | null>
+  before: ColumnType<JsonObject | null, string | null, string | null>
+  after: ColumnType<JsonObject | null, string | null, string | null>
 }
 
 /** Table `api_keys`: virtual keys without their secret. */
@@ -252,9 +256,12 @@ export interface ApiKeyHashTable {
 export interface BudgetTable {
   scope: 'key' | 'owner' | 'agent' | 'session'
   scope_id: string
+  id: Generated<number>
   max_usd: string | null
   soft_usd: string | null
   duration: string | null
+  anchored_at: DefaultTime
+  period_started_at: DefaultTime
   reset_at: Date | null
   spent_usd: Generated<string>
   reserved_usd: Generated<string>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../test/support/gateway-app.ts'
+import { masterCaller } from '../http/caller.ts'
 import { usageRow } from './booking.ts'
 import type { Attempt, Outcome } from './call.ts'
 import { noTokens } from './counting/token-counts.ts'
@@ -12,7 +13,7 @@ const attempt: Attempt = {
     headers: {},
     query: '',
     requestId: 'req_1',
-    caller: { principal: 'master' },
+    caller: masterCaller,
     signal: new AbortController().signal,
   },
   ask: { model: 'm', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 },
@@ -30,7 +31,7 @@ function degradedOf(degraded: Outcome['degraded']) {
     firstContentMs: undefined,
     ...(degraded && { degraded }),
   } as const
-  return usageRow(attempt, { outcome, attempts: 1, price: undefined }).degraded
+  return usageRow(attempt, { outcome, attempts: 1, price: undefined, hold: undefined }).degraded
 }
 
 test('all that an upstream could not carry is booked, also what no header has room for', () => {

@@ -1,4 +1,5 @@
 import type { Deployment } from '../config/config.ts'
+import type { Caller } from '../http/caller.ts'
 import type { Leaving } from '../platform/leaving.ts'
 import type { TokenCounts } from './counting/token-counts.ts'
 import type { Span } from './splice.ts'
@@ -10,6 +11,7 @@ export interface CallSession {
   readonly agent_id: string
   readonly owner_id: string
   readonly prompt_id: string
+  readonly run_id?: string
 }
 
 /**
@@ -28,7 +30,7 @@ export interface Call {
   /** `?beta=true`, or empty. Goes along to upstreams of Anthropic's format. */
   readonly query: string
   readonly requestId: string
-  readonly caller: { readonly principal: string }
+  readonly caller: Pick<Caller, 'principal' | 'key'>
   readonly session?: CallSession
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: Leaving

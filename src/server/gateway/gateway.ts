@@ -1,13 +1,17 @@
 import { statusOfCode } from '../../contract/errors.ts'
+import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
+import type { Budgets, Hold } from '../budgets/budgets.ts'
+import type { KeyAccess } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
-import type { UsageRow } from '../usage/store.ts'
+import type { Usage } from '../usage/usage.ts'
 import { createAdmission } from './admission.ts'
 import { usageRow } from './booking.ts'
 import type { Attempt, Call, Outcome, Refusal, Sink } from './call.ts'
+import { groupsUnder, holdFor } from './call-holds.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
 import { noTokens } from './counting/token-counts.ts'
 import type { LaneFor } from './lanes.ts'
@@ -15,8 +19,8 @@ import { watchLoopDelay } from './loop-delay.ts'
 import { readRequest } from './request.ts'
 import { createDeploymentStates } from './router/deployment-states.ts'
 import type { HintChannel } from './router/hints.ts'
-import { type Arrival, createRouter } from './router/router.ts'
-import { createRoutingTable, type GatewayConfig } from './routing-table.ts'
+import { type Arrival, createRouter, type Served } from './router/router.ts'
+import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing-table.ts'
 import type { Pools } from './upstream/pools.ts'
 
 interface Options {
@@ -24,7 +28,9 @@ interface Options {
   readonly pools: Pick<Pools, 'reload' | 'close'>
   readonly laneFor: LaneFor
   /** Where calls are booked. */
-  readonly usage: { book(row: UsageRow): void }
+  readonly usage: Pick<Usage, 'book' | 'isFull'>
+  /** What may be spent; absent where nothing is limited. */
+  readonly budgets?: Pick<Budgets, 'isLimited' | 'hold'>
   readonly log: Log
   /** Tells other processes what this one learns about deployments; absent where there are none. */
   readonly hints?: HintChannel
@@ -45,10 +51,10 @@ export interface Gateway {
    * signal has aborted it resolves as `aborted`, whatever the sink got.
    */
   call(call: Call, sink: Sink): Promise<Outcome>
-  /** All models that can be called, the default first. */
-  models(): readonly Model[]
-  /** The model of that name, also one that only a wildcard covers. */
-  find(id: string): Model | undefined
+  /** All models that can be called, by that key if one is given; the default first. */
+  models(key?: KeyAccess): readonly Model[]
+  /** The model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
+  find(id: string, key?: KeyAccess): Model | undefined
   /** How the deployments of a model do, seen from this process. */
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
@@ -61,7 +67,7 @@ export interface Gateway {
 
 /** Builds the gateway from the configured deployments. */
 export function createGateway(options: Options): Gateway {
-  const { pools, laneFor, usage, log, random = Math.random, nowMs = () => performance.now() } = options
+  const { pools, laneFor, usage, budgets, log, random = Math.random, nowMs = () => performance.now() } = options
   let table = createRoutingTable(options.config, laneFor)
   const loop = options.loopDelayMs ? undefined : watchLoopDelay()
   const admission = createAdmission({
@@ -77,46 +83,56 @@ export function createGateway(options: Options): Gateway {
   })
   const route = createRouter({ ...states, random, nowMs, ...(options.wait && { wait: options.wait }) })
 
-  const book = (arrival: Arrival, outcome: Outcome): Outcome => {
-    const { attempt, attempts } = arrival
+  /** What was held goes with the row; without one, whoever began the call gives it back. */
+  const book = ({ attempt, attempts }: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
     if (!attempt || attempt.call.kind === 'count_tokens') return outcome
     const { price } = table.prices.factsOf(attempt.target)
-    usage.book(usageRow(attempt, { outcome, attempts, price }))
+    usage.book(usageRow(attempt, { outcome, attempts, price, hold }))
+    hold?.settled()
     return outcome
   }
 
   /** Tells the caller how its call ended, as far as the sink has not, and books it. */
-  const arrived = (arrival: Arrival, sink: Sink, ownHeaders: Readonly<Record<string, string>>): Outcome => {
+  const arrived = (arrival: Arrival, sink: Sink, hold: Hold | undefined): Outcome => {
     const { ending, attempt } = arrival
     if (ending instanceof AppError) {
-      book(arrival, { ...nothingSent, status: statusOfCode(ending.code) })
-      throw asOurs(ending, attempt?.ownHeaders ?? ownHeaders)
+      book(arrival, { ...nothingSent, status: statusOfCode(ending.code) }, hold)
+      throw attempt ? asOurs(ending, attempt.ownHeaders) : ending
     }
-    if (ending.outcome !== 'refused' || !attempt) return book(arrival, ending as Outcome)
-    return book(arrival, passOn(ending, attempt, sink))
+    if (ending.outcome !== 'refused' || !attempt) return book(arrival, ending as Outcome, hold)
+    return book(arrival, passOn(ending, attempt, sink), hold)
   }
 
   return {
     async call(call, sink) {
       const startedMs = performance.now()
-      const ownHeaders = { 'x-switchyard-request-id': call.requestId }
-      const { config, served, mustServe } = table
+      const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
+      const current = table
       let leave = () => {}
+      let hold: Hold | undefined
       try {
         const ask = readRequest(call)
-        const asked = mustServe(call.kind, ask.model)
+        const { key } = call.caller
+        if (key && !coversModel(key.models, ask.model)) throw mayNotUse(ask.model)
+        if (usage.isFull) throw ledgerIsFull()
+        const asked = current.mustServe(call.kind, ask.model)
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
-        const groupOf = (name: string) => served(call.kind, name)
-        const trip = { call, ask, settings: config.router, asked, groupOf, ownHeaders, startedMs }
-        return arrived(await route(trip, sink), sink, ownHeaders)
+        const incoming = { call, ask, table: current, asked, groupOf: groupsFor(call, current) }
+        const holding = budgets && holdFor(budgets, incoming)
+        if (holding) hold = await holding
+        if (hold?.warning !== undefined) ownHeaders['x-switchyard-budget-warning'] = hold.warning
+        const { asked: members, groupOf } = hold ? groupsUnder(hold, incoming) : incoming
+        const trip = { call, ask, settings: current.config.router, asked: members, groupOf, ownHeaders, startedMs }
+        return arrived(await route(trip, sink), sink, hold)
       } catch (error) {
         throw asOurs(error, ownHeaders)
       } finally {
         leave()
+        hold?.release()
       }
     },
-    models: () => table.list.all,
-    find: id => table.list.find(id),
+    models: key => (key ? table.list.all.filter(({ id }) => coversModel(key.models, id)) : table.list.all),
+    find: (id, key) => (key && !coversModel(key.models, id) ? undefined : table.list.find(id)),
     deployments: id => states.describe(table.served('messages', id)),
     reload(config, outbound) {
       table = createRoutingTable(config, laneFor, table)
@@ -132,6 +148,19 @@ export function createGateway(options: Options): Gateway {
     },
   }
 }
+
+/** The deployments of a name, none for a name that the caller's key may not use. */
+function groupsFor({ kind, caller: { key } }: Call, { served }: RoutingTable): (name: string) => readonly Served[] {
+  return key ? name => (coversModel(key.models, name) ? served(kind, name) : []) : name => served(kind, name)
+}
+
+const mayNotUse = (model: string): AppError =>
+  new AppError('forbidden', `this key may not use model ${model.slice(0, 200)}; GET /v1/models lists what it may use`)
+
+const ledgerIsFull = (): AppError =>
+  new AppError('unavailable', 'the database is away, and no more calls can be booked; try again', {
+    headers: { 'retry-after': '5' },
+  })
 
 const nothingSent = {
   outcome: 'failed',

@@ -1,4 +1,5 @@
 import type { Protocol } from '../config/config.ts'
+import type { Keyring } from '../platform/seal.ts'
 import type { CallKind, Lane } from './call.ts'
 import { bedrockConverse } from './codecs/bedrock-converse/codec.ts'
 import { gemini } from './codecs/gemini/codec.ts'
@@ -28,8 +29,8 @@ export type LaneFor = (kind: CallKind, protocol: Protocol) => Lane | undefined
 
 interface Options {
   readonly pools: Pools
-  /** 32 bytes that all replicas share; reasoning state of other providers is sealed with a sub-key of it. */
-  readonly secret: Buffer
+  /** Shared by all replicas: reasoning state of other providers is sealed with it. */
+  readonly keyring: Keyring
   /** Called with what the encoder had to mend in the answers of a deployment. */
   readonly onRepair: (what: string, deployment: string) => void
   /** Silence in a stream after which a ping goes out; 15,000 by default. */
@@ -65,12 +66,12 @@ const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
 export const isRaw = (kind: CallKind, protocol: Protocol): boolean => wires[kind][protocol] !== undefined
 
 /** Knows every lane; each is built when it is first used. */
-export function createLanes({ pools, secret, onRepair, pingAfterMs = 15_000, holdBackMs = 2_000 }: Options): LaneFor {
+export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, holdBackMs = 2_000 }: Options): LaneFor {
   const send = createSend({
     pools,
     authorize: createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) }),
   })
-  const seals = createReasoningSeals(secret)
+  const seals = createReasoningSeals(keyring)
   const callSignatures = createCallSignatures()
   const lanes = new Map<string, Lane | undefined>()
 

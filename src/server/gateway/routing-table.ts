@@ -17,6 +17,8 @@ export interface RoutingTable {
   readonly config: GatewayConfig
   readonly list: ModelList
   readonly prices: PriceBook
+  /** True when all that a call of `kind` uses has a known price. */
+  isPriced(kind: CallKind, target: Target): boolean
   /** The deployment of that id. */
   deployment(id: string): Deployment | undefined
   /**
@@ -43,12 +45,13 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
   const byId = new Map(deployments.map(deployment => [deployment.id, deployment]))
   const isServed = ({ protocol }: Deployment) => kinds.some(kind => laneFor(kind, protocol) !== undefined)
   const prices = createPriceBook(config.prices)
-  const isRefused = (kind: CallKind, target: Target): boolean => {
-    if (config.prices.unknown === 'allow' || kind === 'count_tokens') return false
+  const isPriced: RoutingTable['isPriced'] = (kind, target) => {
     const { price } = prices.factsOf(target)
     // Embeddings have no output to pay for.
-    return !price || (kind !== 'embeddings' && !price.rates.output)
+    return price !== undefined && (kind === 'embeddings' || price.rates.output !== undefined)
   }
+  const isRefused = (kind: CallKind, target: Target): boolean =>
+    config.prices.unknown === 'refuse' && kind !== 'count_tokens' && !isPriced(kind, target)
 
   const find = (kind: CallKind, name: string): readonly Served[] => {
     if (!catalogue.has(name)) return []
@@ -74,6 +77,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     config: { ...config, deployments: kept },
     list: createModelList({ catalogue, prices, isServed }),
     prices,
+    isPriced,
     deployment: id => byId.get(id),
     served,
     mustServe(kind, name) {

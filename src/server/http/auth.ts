@@ -17,15 +17,18 @@ interface Options {
   /** True serves other hosts than loopback although authentication is off. */
   readonly insecureNoAuth: boolean
   readonly logins: LoginLimiter
-  /** Uses up a ticket of a session's stream; who got it, or undefined when it opens nothing. */
-  readonly redeemTicket: (ticket: string, sessionId: string) => Promise<string | undefined>
+  /** Who holds a virtual key; undefined when it opens nothing. Rejects with `unavailable`. */
+  readonly findKey: (presented: string) => Caller | undefined | Promise<Caller | undefined>
+  /** Uses up a ticket of a session's stream; who got it, as far as they still may, or undefined when it opens nothing. */
+  readonly redeemTicket: (ticket: string, sessionId: string) => Promise<Caller | undefined>
 }
 
 /** As text in between: Node makes that three times as fast as a buffer. */
 const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
 
-/** Checks callers against the master key. Interface: Authentication; order of headers: security S01. */
-export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTicket }: Options): Authenticate {
+/** Checks callers against the master key, then the virtual keys. Interface: Authentication; order of headers: security S01. */
+export function createAuthenticate(options: Options): Authenticate {
+  const { masterKey, insecureNoAuth, logins, findKey, redeemTicket } = options
   const master = masterKey === undefined ? undefined : digest(masterKey)
   const refusalOf = ({ socket }: IncomingMessage): AppError => {
     if (logins.admits(socket.remoteAddress ?? '')) return new AppError('unauthorized', 'unauthorized')
@@ -33,12 +36,17 @@ export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTi
       headers: { 'retry-after': '60' },
     })
   }
+  const known = (caller: Caller | undefined, request: IncomingMessage): Caller => {
+    if (!caller) throw refusalOf(request)
+    return caller
+  }
+  const keyHolder = (presented: string, request: IncomingMessage): Caller | Promise<Caller> => {
+    const found = findKey(presented)
+    return found instanceof Promise ? found.then(caller => known(caller, request)) : known(found, request)
+  }
   const ticketHolder = async (request: IncomingMessage): Promise<Caller> => {
     const found = presentedTicket(request)
-    const principal = found && (await redeemTicket(found.ticket, found.sessionId))
-    if (principal === undefined) throw refusalOf(request)
-    // It opens one stream of one session, which its holder was allowed to see.
-    return { principal, role: 'user', ownerScope: undefined, key: undefined }
+    return known(found && (await redeemTicket(found.ticket, found.sessionId)), request)
   }
   return (request, access) => {
     if (!master) {
@@ -46,8 +54,10 @@ export function createAuthenticate({ masterKey, insecureNoAuth, logins, redeemTi
       return masterCaller
     }
     const presented = presentedKey(request, access)
-    if (presented !== undefined && timingSafeEqual(digest(presented), master)) return masterCaller
-    if (presented === undefined && access === 'key-or-query') return ticketHolder(request)
+    // Compared in any case: a missing key is refused no sooner than a wrong one. Security: S02.
+    const isMaster = timingSafeEqual(digest(presented ?? ''), master)
+    if (presented !== undefined) return isMaster ? masterCaller : keyHolder(presented, request)
+    if (access === 'key-or-query') return ticketHolder(request)
     throw refusalOf(request)
   }
 }

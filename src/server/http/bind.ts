@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Input, type Result, type Route, successStatus } from '../../contract/route.ts'
 import type { Actor, Caller } from './caller.ts'
+import { CsvFile, sendCsv } from './csv-file.ts'
 import { type Idempotency, idempotencyOf } from './idempotency.ts'
 import { fastifyPath } from './paths.ts'
 
@@ -18,7 +19,10 @@ export interface Meta {
   readonly signal: AbortSignal
 }
 
-export type Handler<R extends Route> = (input: Input<R>, caller: Caller, meta: Meta) => Promise<Result<R>>
+/** What a handler may answer: the result, or a file on routes that have one. */
+type Answer<R extends Route> = Result<R> | (R['hasCsv'] extends true ? CsvFile : never)
+
+export type Handler<R extends Route> = (input: Input<R>, caller: Caller, meta: Meta) => Promise<Answer<R>>
 
 /** Serves `route` with `handler`. The server's hooks read the route back from `config`. */
 export function bind<R extends Route>(app: FastifyInstance, route: R, handler: Handler<R>): void {
@@ -44,6 +48,7 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
         setHeader: (name, value) => void reply.header(name, value),
         signal: gone.signal,
       })
+      if (answer instanceof CsvFile) return sendCsv(reply, answer)
       return status === 204 ? reply.code(204).send() : reply.code(status).send(answer)
     },
   })

@@ -70,12 +70,17 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined): Recor
   }))
 }
 
-function successes({ responses, produces }: Route): Record<string, unknown> {
+function successes({ responses, produces, hasCsv }: Route): Record<string, unknown> {
   const answers = Object.entries(responses).map(([status, schema]) => [
     status,
     {
       description: status === '204' ? 'Done' : 'Success',
-      ...(schema && { content: { [produces ?? 'application/json']: { schema } } }),
+      ...(schema && {
+        content: {
+          [produces ?? 'application/json']: { schema },
+          ...(hasCsv && { 'text/csv': { schema: { type: 'string' } } }),
+        },
+      }),
     },
   ])
   return Object.fromEntries(answers)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FastifySchemaValidationError } from 'fastify'
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { eventRoutes } from '../../contract/events.ts'
 import { PromptRequest } from '../../contract/sessions.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
@@ -41,6 +41,14 @@ for (const [body, message] of bodies) {
 test('an unknown mode is refused with all that there are', () => {
   const message = messageFor(PromptRequest, 'body', { model, parts, mode: 'soon' })
   for (const mode of ['mode', 'enqueue', 'reject', 'interrupt', 'steer']) assert.match(message ?? '', new RegExp(mode))
+})
+
+test('a field of a body that may be left out, or be null, is refused for what was meant', () => {
+  const role = Type.Union([Type.Literal('user'), Type.Literal('admin'), Type.Null()])
+  const body = Type.Union([Type.Object({ role: Type.Optional(role) }), Type.Null()])
+  assert.equal(messageFor(body, 'body', { role: 'root' }), 'role must be one of "user", "admin"')
+  assert.equal(messageFor(body, 'body', []), 'body must be object')
+  assert.equal(messageFor(Type.Null(), 'body', 1), 'body must be null')
 })
 
 test('numbers are read from the text of a query, but not from the text of a body', () => {

@@ -42,10 +42,10 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
 
 /**
  * With alternatives ajv reports one error a branch. A branch that fails by its constant is not the one that was meant,
- * unless all do; of the rest the deepest error says most.
+ * unless all do, and null is never meant by something else; of the rest the deepest error says most.
  */
 function mostSpecific(errors: readonly FastifySchemaValidationError[]): FastifySchemaValidationError | undefined {
-  const branches = errors.filter(({ keyword }) => keyword !== 'anyOf')
+  const branches = errors.filter(({ keyword, params }) => keyword !== 'anyOf' && params['type'] !== 'null')
   const meant = branches.filter(({ keyword }) => keyword !== 'const')
   const [first, ...rest] = meant.length > 0 ? meant : branches
   if (!first) return errors[0]

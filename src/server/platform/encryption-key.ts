@@ -1,27 +1,95 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { AppError } from './errors.ts'
 
-export const encryptionKeyBytes = 32
-
-interface Options {
-  /** Base64 of 32 bytes, checked by the configuration; undefined: the key of the data folder. */
-  readonly given: string | undefined
+interface Place {
+  /** Base64 of 32 bytes each, checked by the configuration; empty: the keys of the data folder's file. */
+  readonly given: readonly string[]
   readonly dataDir: string
 }
 
-/** The secret that all sealing starts from: the configured one, else a file of mode 0600 that is made once. Gaps: section 2. */
-export function loadEncryptionKey({ given, dataDir }: Options): Buffer {
-  if (given !== undefined) return Buffer.from(given, 'base64')
-  const path = join(dataDir, 'encryption.key')
+const keyBytes = 32
+
+/** True for 32 bytes in base64, as `openssl rand -base64 32` writes them. */
+export const isEncryptionKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text)
+
+/** The file that holds the encryption keys when the configuration gives none: one a line, the first seals. */
+export const encryptionKeyFile = (dataDir: string): string => join(dataDir, 'encryption.key')
+
+/**
+ * The secrets that all sealing starts from, the one that seals first; undefined when none was given and none was made
+ * yet. `unavailable` for a file that cannot be used: its mode is loose, or it holds anything but keys. Security: S16.
+ */
+export function loadEncryptionKeys({ given, dataDir }: Place): readonly Buffer[] | undefined {
+  if (given.length > 0) return given.map(fromBase64)
+  const path = encryptionKeyFile(dataDir)
+  const text = textOf(path)
+  if (text === undefined) return undefined
+  const mode = statSync(path).mode & 0o777
+  if (mode & 0o077) {
+    throw refused(
+      `${path} can be read or written by other users (mode ${mode.toString(8)}): they may know the encryption key. ` +
+        `Run chmod 600 ${path}`,
+    )
+  }
+  const lines = text.split('\n').map(line => line.trim())
+  const keys = lines.filter(line => line !== '')
+  if (keys.length === 0 || !keys.every(isEncryptionKey)) {
+    throw refused(
+      `${path} does not hold encryption keys of ${keyBytes} bytes in base64, one a line: restore it from a backup. ` +
+        'What was sealed with its key opens with no other one, so none is made in its place',
+    )
+  }
+  return keys.map(fromBase64)
+}
+
+/** Makes the file with one new key, for this user alone. Of several processes that do it at a time one wins. */
+export function makeEncryptionKey(dataDir: string): void {
+  const path = encryptionKeyFile(dataDir)
   mkdirSync(dataDir, { recursive: true })
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    // The flag makes one of two processes that start at a time the maker; the other reads.
-    writeFileSync(path, `${randomBytes(encryptionKeyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+    writeDurably(draft, `${randomBytes(keyBytes).toString('base64')}\n`)
+    // A link never replaces a file, and shows it only as a whole.
+    linkSync(draft, path)
+    syncFolder(dirname(path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft, { force: true })
   }
-  const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')
-  if (key.length !== encryptionKeyBytes) throw new Error(`${path} does not hold a key of ${encryptionKeyBytes} bytes`)
-  return key
+}
+
+const fromBase64 = (text: string): Buffer => Buffer.from(text, 'base64')
+
+const refused = (message: string, cause?: unknown): AppError => new AppError('unavailable', message, { cause })
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw refused(`the encryption key cannot be read: ${(error as Error).message}`, error)
+  }
+}
+
+/** On the disk before anything is sealed with it: a power cut must not leave sealed values without their key. */
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
 }

@@ -21,8 +21,10 @@ export class AppError extends Error {
 }
 
 /** `<kind> <id> not found`. Gaps: section 1, rule 5. */
-export const notFound = (kind: 'agent' | 'session' | 'prompt' | 'model' | 'version', id: string): AppError =>
-  new AppError('not_found', `${kind} ${id} not found`)
+export const notFound = (
+  kind: 'agent' | 'session' | 'prompt' | 'model' | 'version' | 'key' | 'budget' | 'vault entry' | 'provider',
+  id: string,
+): AppError => new AppError('not_found', `${kind} ${id} not found`)
 
 /** The caller sent something wrong; `message` names the field. */
 export const invalid = (message: string): AppError => new AppError('invalid_request', message)

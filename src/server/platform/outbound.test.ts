@@ -285,3 +285,16 @@ test('a failed look-up fails the connection', async () => {
     done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), [])
   await assert.rejects(get('http://nowhere.example', { lookup }), /no such name/)
 })
+
+test('an address is listed by its exact host and port, in any spelling of the same address', () => {
+  const { lists } = createOutbound({ allow: ['api.example:80', '10.0.0.5:8080', '[::1]:443'] })
+  for (const url of ['http://api.example/v1', 'http://API.example:80', 'http://10.0.0.5:8080', 'https://[::1]/x'])
+    assert.equal(lists(url), true, url)
+  for (const url of [
+    'https://api.example',
+    'http://api.example:81',
+    'http://10.0.0.5',
+    'http://api.example.evil.example',
+  ])
+    assert.equal(lists(url), false, url)
+})

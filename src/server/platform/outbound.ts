@@ -32,6 +32,8 @@ export interface Outbound {
   connect(timeoutMs: number): Connector.connector
   /** Why `url` may not be called, as far as its text tells; undefined when it may. Names are judged when they resolve. */
   judge(url: string): string | undefined
+  /** True when `outbound.allow` lists the host and port of an address that `judge` takes. */
+  lists(url: string): boolean
 }
 
 /** Creates the guard. Only `allow` opens private addresses, each for one port. */
@@ -55,6 +57,10 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
       }
     },
     judge: url => judge(url, allowed),
+    lists(url) {
+      const { hostname, port, protocol } = new URL(url)
+      return allowed.has(targetOf({ hostname: bare(hostname), port, protocol }))
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { NewEvent, SessionEvent, TextBlock } from '../../contract/events.ts'
+import type { Caller } from '../http/caller.ts'
 
 /** What a runtime can do. The API shows these flags, and refuses by the flag's name what one cannot. */
 export interface Capabilities {
@@ -34,7 +35,12 @@ export interface RunPrompt {
   readonly system: string | null
   /** Who queued the prompt; model calls are booked on them. */
   readonly principal: string
+  /** The virtual key that they used; null for the master key. */
+  readonly key_id: string | null
 }
+
+/** Whom model calls are checked against and booked on. */
+export type Payer = Pick<Caller, 'principal' | 'key'>
 
 /** What the engine lends to a run. */
 export interface RunContext {
@@ -46,13 +52,16 @@ export interface RunContext {
   readonly history: () => AsyncIterable<SessionEvent>
   /** All prompts of this run, in order: the first one, and those that asked to join the turn meanwhile. */
   readonly prompts: () => Promise<readonly RunPrompt[]>
+  /** Who pays for model calls of a prompt; undefined when the key that queued it was revoked or has expired. */
+  readonly payer: (prompt: RunPrompt) => Promise<Payer | undefined>
   /** Shows text of an `agent.message` that is still being written. `eventId` is that of the event to come. */
   readonly preview: (eventId: string, text: string) => void
 }
 
 /**
  * Events that belong together: the engine stores a batch in one transaction before it asks for the next, so a runtime may
- * act on what it has yielded. The last batch of a run ends in `session.status_idle` or a final `session.error`.
+ * act on what it has yielded. The last batch of a run ends in `session.status_idle` or a final `session.error`. With
+ * the stop reason `budget_reached` the run is not over: it is taken up again once there is room.
  */
 export type Batch = readonly NewEvent[]
 
@@ -72,9 +81,15 @@ export const failed = (type: string, message: string): NewEvent => ({
   error: { type, message, retry_status: { type: 'terminal' } },
 })
 
-/** A run that ended well, or was stopped on request. */
+/** A run that is over, or that cannot go on before something changes. */
 export const idle = (stopReason: { readonly type: string }, details: object | null = null): NewEvent => ({
   type: 'session.status_idle',
   stop_reason: stopReason,
   stop_details: details,
 })
+
+/** A run that was stopped on request. */
+export const stopped: NewEvent = idle(
+  { type: 'end_turn' },
+  { type: 'interrupted', message: 'stopped on request; what was running was cut off' },
+)

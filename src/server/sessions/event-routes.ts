@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventRoutes } from '../../contract/events.ts'
 import { bind, routeSchema } from '../http/bind.ts'
 import { fastifyPath } from '../http/paths.ts'
+import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
 import type { LiveEvents } from './live-events.ts'
@@ -14,6 +15,7 @@ interface Deps {
   readonly store: EventStore
   readonly live: LiveEvents
   readonly tickets: TicketStore
+  readonly keys: Pick<Keys, 'watch'>
   readonly shutdown: AbortSignal
 }
 
@@ -22,7 +24,7 @@ const defaultLimit = 100
 const pastTheEnd = Number.MAX_SAFE_INTEGER
 
 /** The event routes: list, send, stream. Events stay readable after the session was deleted. */
-export function serveEvents(app: FastifyInstance, { sessions, store, live, tickets, shutdown }: Deps): void {
+export function serveEvents(app: FastifyInstance, { sessions, store, live, tickets, keys, shutdown }: Deps): void {
   bind(app, eventRoutes.list, async ({ params, query }, caller) => {
     const { id } = await sessions.find(params.session_id, caller)
     const { order = 'asc', limit = defaultLimit } = query
@@ -41,7 +43,7 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
 
   bind(app, eventRoutes.ticket, async ({ params }, caller) => {
     const { id } = await sessions.find(params.session_id, caller)
-    return tickets.issue(id, caller.principal)
+    return tickets.issue(id, caller)
   })
 
   const { params, query, responses: _text, ...rest } = routeSchemaOfStream()
@@ -55,6 +57,7 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
       const asked = request.query as StreamQuery
       const session = await sessions.find(id, request.caller)
       const after = await positionOf(request, asked, session.id)
+      const watched = keys.watch(request.caller)
       reply.hijack()
       await writeEventStream(reply.raw, request.id, {
         store,
@@ -63,8 +66,8 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
         after,
         withPreviews: wantsPreviews(asked),
         isOver: session.deleted_at !== null,
-        shutdown,
-      })
+        shutdown: AbortSignal.any([shutdown, watched.signal]),
+      }).finally(watched.close)
     },
   })
 

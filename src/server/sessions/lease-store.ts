@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { ownerLock } from '../db/notifications.ts'
 import type { Hold, Queryable } from './event-store.ts'
+import { firstInLine, isHeld } from './prompt-store.ts'
 
 /** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
 export interface TakenLease extends Hold {
@@ -79,12 +80,16 @@ export function leaseStore(pool: Pool) {
       return expired
     },
 
-    /** Sessions with unfinished prompts that nobody runs: first those that were cut off, then by their oldest prompt. */
+    /** Sessions with work that nobody does: first those that were cut off, then by their oldest prompt. */
     async unowned(limit: number): Promise<string[]> {
       const { rows } = await pool.query<{ id: string }>(
-        `select s.id from sessions s join prompts p on p.session_id = s.id and p.state in ('waiting', 'running')
+        `select s.id from sessions s join (
+           select session_id, bool_or(state = 'running') as was_cut_off, min(created_at) as since
+           from prompts where state in ('waiting', 'running') group by session_id
+         ) work on work.session_id = s.id
          where s.deleted_at is null and (s.lease_until is null or s.lease_until < clock_timestamp())
-         group by s.id order by bool_or(p.state = 'running') desc, min(p.created_at) limit $1`,
+           and not (${firstInLine(isHeld, 's.id')})
+         order by was_cut_off desc, since limit $1`,
         [limit],
       )
       return rows.map(({ id }) => id)

@@ -122,6 +122,33 @@ test('a run that goes on after a crash is still one message', () => {
   assert.deepEqual(rolesOf(messages), ['user a', 'assistant a'])
 })
 
+const pauses: NewEvent = {
+  type: 'session.status_idle',
+  stop_reason: { type: 'budget_reached' },
+  stop_details: { type: 'budget_reached', message: 'no money' },
+}
+
+test('a run that a budget stopped says so; when it goes on it is still the same message, without that error', () => {
+  const [, paused] = read(asks('a', 'x'), runs('a'), says('half'), pauses)
+  const data = { message: 'no money', statusCode: 402, isRetryable: true }
+  assert.deepEqual(paused?.info['error'], { name: 'APIError', data })
+  const messages = read(asks('a', 'x'), runs('a'), says('half'), pauses, asks('b', 'y'), runs('a'), says('whole'), ends)
+  assert.deepEqual(rolesOf(messages), ['user a', 'assistant a', 'user b'])
+  const [, answer] = messages
+  assert.deepEqual(
+    answer?.parts.map(({ text }) => text),
+    ['half', 'whole'],
+  )
+  assert.deepEqual([answer?.info['error'], answer?.info['finish']], [undefined, 'stop'])
+  assert.deepEqual(answer?.info['time'], { created: 2_000, completed: 8_000 })
+})
+
+test('a run that is given up while a budget holds it was aborted', () => {
+  const givenUp = { ...ends, stop_details: { type: 'interrupted' }, prompt_id: 'a' }
+  const [, answer] = read(asks('a', 'x'), runs('a'), pauses, { type: 'user.interrupt' }, givenUp)
+  assert.deepEqual(answer?.info['error'], { name: 'MessageAbortedError', data: { message: 'aborted' } })
+})
+
 test('thinking is shown as reasoning', () => {
   const thinks = { type: 'agent.thinking', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }] }
   const [, answer] = read(asks('a', 'x'), runs('a'), thinks, ends)

@@ -1,5 +1,5 @@
 import type { SessionEvent, TextBlock } from '../../contract/events.ts'
-import { endsRun } from '../../contract/events.ts'
+import { budgetReached, endsRun } from '../../contract/events.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 
 type Part = Record<string, unknown>
@@ -13,25 +13,47 @@ interface Answer {
 
 /** A session's log as messages with parts, in the order of the conversation. Pure. Dialects: section 2.1. */
 export function opencodeMessages(sessionId: string, log: readonly SessionEvent[]): OpencodeMessage[] {
-  const messages: { info: Record<string, unknown>; parts: Part[] }[] = []
-  const prompts = new Map<unknown, { info: Record<string, unknown>; parts: Part[] }>()
-  let answer: Answer | undefined
-  for (const event of log) {
-    if (event.type === 'user.message') {
-      const message = userMessage(sessionId, event)
-      prompts.set(event['prompt_id'], message)
-      // A prompt that waits comes before the runs that follow it, and its answer right after it.
-      messages.push(message)
-    } else if (event.type === 'session.status_running') {
-      answer = newAnswer(sessionId, event, prompts.get(event['prompt_id'])?.info)
-      const asked = messages.findIndex(({ info }) => info['id'] === event['prompt_id'])
-      messages.splice(asked < 0 ? messages.length : asked + 1, 0, answer)
-    } else if (answer) {
-      extend(answer, event)
-      if (endsRun(event)) answer = undefined
-    }
+  const reading = new Reading(sessionId)
+  for (const event of log) reading.take(event)
+  return reading.messages
+}
+
+class Reading {
+  readonly messages: { info: Record<string, unknown>; parts: Part[] }[] = []
+  readonly #sessionId: string
+  /** By prompt. */
+  readonly #answers = new Map<unknown, Answer>()
+  #answer: Answer | undefined
+
+  constructor(sessionId: string) {
+    this.#sessionId = sessionId
   }
-  return messages
+
+  take(event: SessionEvent): void {
+    // A prompt that waits comes before the runs that follow it, and its answer right after it.
+    if (event.type === 'user.message') this.messages.push(userMessage(this.#sessionId, event))
+    else if (event.type === 'session.status_running') this.#answer = this.#begin(event)
+    else this.#goOn(event)
+  }
+
+  #begin(event: SessionEvent): Answer {
+    const promptId = event['prompt_id']
+    const paused = this.#answers.get(promptId)
+    if (paused) return reopened(paused)
+    const asked = this.messages.findIndex(({ info }) => info['id'] === promptId)
+    const answer = newAnswer(this.#sessionId, event, this.messages[asked]?.info)
+    this.messages.splice(asked < 0 ? this.messages.length : asked + 1, 0, answer)
+    this.#answers.set(promptId, answer)
+    return answer
+  }
+
+  #goOn(event: SessionEvent): void {
+    const isEnd = endsRun(event)
+    // The end of a prompt that was given up while a budget held it comes when no answer is in work.
+    const answer = this.#answer ?? (isEnd ? this.#answers.get(event['prompt_id']) : undefined)
+    if (answer) extend(answer, event)
+    if (isEnd) this.#answer = undefined
+  }
 }
 
 const millis = ({ processed_at }: SessionEvent): number => Date.parse(processed_at)
@@ -78,6 +100,14 @@ function newAnswer(sessionId: string, event: SessionEvent, asked: Record<string,
     time: { created: millis(event) },
   }
   return { info, parts: [], tokens }
+}
+
+/** What a budget had stopped goes on: the answer is not over after all. */
+function reopened(answer: Answer): Answer {
+  const { created } = answer.info['time'] as { created: number }
+  answer.info['time'] = { created }
+  delete answer.info['error']
+  return answer
 }
 
 function extend(answer: Answer, event: SessionEvent): void {
@@ -133,6 +163,10 @@ function settleRun({ info }: Answer, event: SessionEvent): void {
   if (event.type === 'session.error') {
     const { message } = event['error'] as { message: string }
     info['error'] = { name: 'UnknownError', data: { message } }
+  } else if (budgetReached(event)) {
+    const { message } = (event['stop_details'] ?? {}) as { message?: string }
+    const data = { message: message ?? 'a budget is used up', statusCode: 402, isRetryable: true }
+    info['error'] = { name: 'APIError', data }
   } else if (event.type === 'session.deleted' || details?.type === 'interrupted') {
     info['error'] = { name: 'MessageAbortedError', data: { message: 'aborted' } }
   } else info['finish'] = 'stop'

@@ -3,7 +3,9 @@ import type { PromptMode, PromptPart } from '../../contract/sessions.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { stopped } from '../runtimes/runtime.ts'
 import type { Appended, EventLog } from './event-log.ts'
+import type { PauseStore } from './pause-store.ts'
 import type { PromptStore, QueueFacts } from './prompt-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { WakeUps } from './wake-ups.ts'
@@ -17,6 +19,11 @@ export interface PromptWrite {
   readonly messageId?: string | undefined
 }
 
+interface Paused {
+  readonly sessionId: string
+  readonly promptId?: string
+}
+
 export interface PromptTarget {
   readonly id: string
   readonly caller: Caller
@@ -26,25 +33,41 @@ export interface PromptTarget {
 interface Deps {
   readonly store: SessionStore
   readonly prompts: PromptStore
+  readonly pauses: PauseStore
   readonly eventLog: EventLog
   readonly wakeUps: Pick<WakeUps, 'send'>
 }
 
 const maxWaiting = 100
 
-/** The writing end of a session's queue. Both calls work inside a transaction and push their events to `told`. */
+/**
+ * The writing end of a session's queue. All calls work inside a transaction that has locked the session, and push their
+ * events to `told`.
+ */
 export type PromptQueue = ReturnType<typeof createPromptQueue>
 
-export function createPromptQueue({ store, prompts, eventLog, wakeUps }: Deps) {
-  /** Asks the owner of the running prompt to stop it, and records that. */
+export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }: Deps) {
+  /** Asks the owner of the running prompt to stop it, or cancels the paused one, and records that. */
   async function requestStop(client: PoolClient, sessionId: string, told: Appended[]): Promise<void> {
-    if (!(await prompts.requestStop(client, sessionId))) return
-    told.push(await eventLog.appendByCaller(client, sessionId, [{ type: 'user.interrupt' }]))
-    await store.notifyOwner(client, sessionId)
+    if (await prompts.requestStop(client, sessionId)) {
+      told.push(await eventLog.appendByCaller(client, sessionId, [{ type: 'user.interrupt' }]))
+      await store.notifyOwner(client, sessionId)
+    } else await cancelPaused(client, { sessionId }, told)
+  }
+
+  /** Cancels what a budget has stopped, or only the prompt named; those behind it go on. False when there is none. */
+  async function cancelPaused(client: PoolClient, { sessionId, promptId }: Paused, told: Appended[]): Promise<boolean> {
+    const [first] = await pauses.cancel(client, sessionId, promptId)
+    if (first === undefined) return false
+    const events = [{ type: 'user.interrupt' }, { ...stopped, prompt_id: first }]
+    told.push(await eventLog.appendByCaller(client, sessionId, events))
+    await wakeUps.send(client, sessionId)
+    return true
   }
 
   return {
     requestStop,
+    cancelPaused,
 
     /** Queues a prompt and announces it. Its id, also when the same message was queued before. */
     async enqueue(client: PoolClient, target: PromptTarget, told: Appended[]): Promise<string> {
@@ -61,8 +84,8 @@ export function createPromptQueue({ store, prompts, eventLog, wakeUps }: Deps) {
       // An interrupting prompt goes before those that wait.
       const first = mode === 'interrupt' ? facts.first_position : null
       const position = first === null ? session.next_position : first - 1
-      const { principal } = caller
-      await prompts.insert(client, { id, sessionId, position, parts, model, system, mode, messageId, principal })
+      const by = { principal: caller.principal, keyId: caller.key?.id }
+      await prompts.insert(client, { id, sessionId, position, parts, model, system, mode, messageId, ...by })
       if (first === null) await store.advancePosition(client, sessionId)
       if (mode === 'interrupt') await requestStop(client, sessionId, told)
       const message = { type: 'user.message', content: parts, prompt_id: id, model }

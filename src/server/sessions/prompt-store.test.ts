@@ -92,6 +92,7 @@ test('one message id can be queued once in a session, and again in another one',
     system: undefined,
     mode: 'enqueue',
     principal: 'ada',
+    keyId: undefined,
   } as const
   await prompts.insert(pool, { ...prompt, id: 'msg_a', sessionId: one, messageId: 'mine' })
   await prompts.insert(pool, { ...prompt, id: 'msg_b', sessionId: other, messageId: 'mine' })

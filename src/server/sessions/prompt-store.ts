@@ -15,6 +15,8 @@ export interface QueuedPrompt {
   readonly mode: PromptMode
   readonly state: PromptState
   readonly principal: string
+  /** The virtual key that queued it; null for the master key. */
+  readonly key_id: string | null
   readonly run_id: string | null
   readonly resumes: number
   readonly stop_requested: boolean
@@ -30,6 +32,7 @@ export interface NewPrompt {
   readonly mode: PromptMode
   readonly messageId: string | undefined
   readonly principal: string
+  readonly keyId: string | undefined
 }
 
 interface StopRequest {
@@ -44,16 +47,21 @@ export interface QueueFacts {
   readonly first_position: number | null
 }
 
-const columns = 'id, session_id, parts, model, system, mode, state, principal, run_id, resumes, stop_requested'
+const columns = 'id, session_id, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested'
 
-const nextText = `
-  select ${columns} from prompts
-  where session_id = $1 and state in ('waiting', 'running')
-  order by state = 'running' desc, position limit 1`
+/** SQL for the prompt of a session that comes next: one that was cut off by a crash, else the first that waits. */
+export const firstInLine = (what: string, session: string): string => `
+  select ${what} from prompts p where p.session_id = ${session} and p.state in ('waiting', 'running')
+  order by p.state = 'running' desc, p.position limit 1`
+
+/** SQL that is true for a prompt which waits for its budget; nobody need wait to be stopped. */
+export const isHeld = '(p.held_by is not null and not p.stop_requested)'
+
+const nextText = `select ${columns} from (${firstInLine(`p.*, ${isHeld} as is_held`, '$1')}) first where not is_held`
 
 const joinText = `
   with joined as (
-    update prompts p set state = 'running', run_id = $3, started_at = clock_timestamp()
+    update prompts p set state = 'running', held_by = null, run_id = $3, started_at = clock_timestamp()
     from sessions s
     where s.id = $1 and s.fence = $2 and p.session_id = s.id and p.state = 'waiting' and p.mode = 'steer'
     returning p.position, ${columns
@@ -89,15 +97,16 @@ export function promptStore(pool: Pool) {
 
     async insert(on: Queryable, prompt: NewPrompt): Promise<void> {
       const text = `
-        insert into prompts (id, session_id, position, parts, model, system, mode, message_id, principal)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-      const { id, sessionId, position, parts, model, system, mode, messageId, principal } = prompt
-      await on.query(text, [id, sessionId, position, JSON.stringify(parts), model, system, mode, messageId, principal])
+        insert into prompts (id, session_id, position, parts, model, system, mode, message_id, principal, key_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+      const { id, sessionId, position, parts, model, system, mode, messageId, principal, keyId } = prompt
+      const values = [id, sessionId, position, JSON.stringify(parts), model, system, mode, messageId, principal, keyId]
+      await on.query(text, values)
     },
 
-    /** What the session's owner works on next: the prompt cut off by a crash, else the first that waits. */
-    async next(sessionId: string): Promise<QueuedPrompt | undefined> {
-      const { rows } = await pool.query<QueuedPrompt>({ name: 'next_prompt', text: nextText, values: [sessionId] })
+    /** What the session's owner works on next; undefined also while the first in line waits for its budget. */
+    async next(sessionId: string, on: Queryable = pool): Promise<QueuedPrompt | undefined> {
+      const { rows } = await on.query<QueuedPrompt>({ name: 'next_prompt', text: nextText, values: [sessionId] })
       return rows[0]
     },
 
@@ -114,7 +123,7 @@ export function promptStore(pool: Pool) {
     /** Marks a waiting prompt as running under `runId`. */
     async start(on: Queryable, id: string, runId: string): Promise<void> {
       const text = `
-        update prompts set state = 'running', run_id = $2, started_at = clock_timestamp()
+        update prompts set state = 'running', held_by = null, run_id = $2, started_at = clock_timestamp()
         where id = $1 and state = 'waiting'`
       await on.query(text, [id, runId])
     },
@@ -134,7 +143,7 @@ export function promptStore(pool: Pool) {
     /** Cancels what waits and what runs. */
     async cancelAll(on: Queryable, sessionId: string): Promise<void> {
       const text = `
-        update prompts set state = 'cancelled', ended_at = clock_timestamp()
+        update prompts set state = 'cancelled', held_by = null, ended_at = clock_timestamp()
         where session_id = $1 and state in ('waiting', 'running')`
       await on.query(text, [sessionId])
     },
@@ -170,7 +179,7 @@ export function promptStore(pool: Pool) {
     /** A page of the queue in order of execution. `after` is the key of the last prompt of the page before. */
     async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       const text = `
-        select id, position, state, parts, model, created_at from prompts
+        select id, position, state, held_by, parts, model, created_at from prompts
         where session_id = $1 and ($2::bigint is null or (position, id) > ($2, $3)) order by position, id limit $4`
       const [position, id] = after?.split(' ') ?? []
       const { rows } = await pool.query<Omit<Prompt, 'created_at'> & { created_at: Date }>(text, [

@@ -13,14 +13,13 @@ interface Deps {
 }
 
 /**
- * Gives a lease back unless a prompt waits; true when it was given back. The row lock comes first and the look at the
+ * Gives a lease back unless a prompt can be worked on; true when it was given back. The row lock comes first and the look at the
  * queue second: a prompt stored meanwhile is either seen here, or its wake-up finds the lease free.
  */
 export function releaseWhenIdle({ pool, sessions, prompts, leases }: Deps, held: HeldSession): Promise<boolean> {
   return transaction(pool, async client => {
     await sessions.lock(client, held.sessionId)
-    const { waiting, running } = await prompts.facts(client, held.sessionId)
-    if (waiting + running > 0) return false
+    if (await prompts.next(held.sessionId, client)) return false
     await leases.handOver(held, client)
     return true
   })

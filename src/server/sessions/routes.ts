@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { endsRun, type SessionEvent } from '../../contract/events.ts'
+import { budgetReached, endsRun, type SessionEvent } from '../../contract/events.ts'
 import { type OpencodeMessage, type PromptRequest, sessionRoutes } from '../../contract/sessions.ts'
 import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
@@ -72,8 +72,9 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   })
   bind(app, sessionRoutes.message, async ({ params, body }, caller, { idempotency, signal }) => {
     const promptId = await sessions.prompt(params.session_id, promptOf(body), { caller, idempotency })
-    await deps.waitForPrompt(params.session_id, promptId, signal)
+    const how = await deps.waitForPrompt(params.session_id, promptId, signal)
     const log = await deps.events.page(params.session_id, 0, maxMessageEvents)
+    if (how === 'paused') throw outOfBudget(promptId, log)
     return answerTo(promptId, params.session_id, log)
   })
   bind(app, sessionRoutes.prompts, async ({ params, query }, caller) => {
@@ -109,4 +110,12 @@ function answerTo(promptId: string, sessionId: string, log: readonly SessionEven
     'conflict',
     wasSeen ? 'the prompt ended without an answer' : 'the prompt was cancelled before it ran',
   )
+}
+
+/** The session waits for a budget; the prompt is kept. */
+function outOfBudget(promptId: string, log: readonly SessionEvent[]): AppError {
+  const stop = log.findLast(event => budgetReached(event))
+  const { message } = (stop?.['stop_details'] ?? {}) as { readonly message?: string }
+  const why = message ?? 'a budget of this session is used up'
+  return new AppError('budget_exceeded', `${why}; prompt ${promptId} is kept, and goes on once there is room`)
 }

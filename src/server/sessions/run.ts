@@ -1,20 +1,24 @@
-import { endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
+import { type BudgetReached, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
+import type { Keys } from '../keys/keys.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
-import { type Batch, failed, idle, type RunContext, type RunSession, type Runtime } from '../runtimes/runtime.ts'
+import { type Batch, failed, type RunContext, type RunSession, type Runtime, stopped } from '../runtimes/runtime.ts'
 import { type EventLog, FenceLost, whileHeld } from './event-log.ts'
 import type { EventStore } from './event-store.ts'
 import type { HeldSession } from './leases.ts'
 import type { LiveEvents } from './live-events.ts'
+import type { PauseStore } from './pause-store.ts'
 import type { PromptStore, QueuedPrompt } from './prompt-store.ts'
 import type { SessionRow, SessionStore } from './session-store.ts'
 
 export interface RunDeps {
   readonly sessions: SessionStore
   readonly prompts: PromptStore
+  readonly pauses: PauseStore
   readonly events: EventStore
   readonly eventLog: EventLog
   readonly live: LiveEvents
+  readonly keys: Pick<Keys, 'byId'>
   readonly log: Log
   readonly isDraining: () => boolean
 }
@@ -40,8 +44,9 @@ const maxEvents = 50_000
 const maxLogBytes = 50 * 1024 * 1024
 
 /**
- * Runs one prompt to its end: stores what the runtime yields batch by batch, the last batch together with the state of the
- * prompt. Resolves without an end when the process drains; rejects with `FenceLost` when the session is not ours any more.
+ * Runs one prompt to its end, or until a budget stops it: stores what the runtime yields batch by batch, the last batch
+ * together with the state of the prompt. Resolves without an end when the process drains; rejects with `FenceLost` when
+ * the session is not ours any more.
  */
 export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   const { held, prompt } = task
@@ -56,42 +61,50 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   await begin(deps, task, runId)
   const refusal = refusalOf(task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
-  const driven = await drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
-  const end = refusal ?? driven
+  const { last, hasProgressed } = await drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
+  const end = refusal ?? last
   if (held.lost.aborted) throw new FenceLost(held.sessionId)
+  const reached = end?.map(budgetReached).find(Boolean)
+  if (end && reached) return pause(deps, task, { runId, batch: end, reached, hasProgressed })
   if (end) return finish(deps, task, { runId, batch: end })
   if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled' })
   if (deps.isDraining()) return
   return finish(deps, task, { runId, batch: ended })
 }
 
-/** Stores what the runtime yields. Its last batch, not yet stored; undefined when it was stopped before. */
+/** What came of a runtime's work. */
+interface Driven {
+  /** Not yet stored; undefined when it was stopped before. */
+  readonly last: Batch | undefined
+  /** The model said something, or a tool did. */
+  readonly hasProgressed: boolean
+}
+
+/** Stores what the runtime yields, but for its last batch. */
 async function drive(
   deps: RunDeps,
   { held, runtime, session, prompt }: RunTask,
   { signal, runId }: { signal: AbortSignal; runId: string },
-): Promise<Batch | undefined> {
+): Promise<Driven> {
+  let hasProgressed = false
   try {
     const context = { signal, isDraining: deps.isDraining, ...contextOf(deps, held, runId) }
     for await (const batch of runtime.run(session, prompt, context)) {
-      if (batch.some(event => endsRun(event))) return batch
+      if (batch.some(event => endsRun(event))) return { last: batch, hasProgressed }
       await deps.eventLog.append(held, batch)
+      hasProgressed ||= batch.some(({ type }) => type.startsWith('agent.'))
     }
-    return undefined
+    return { last: undefined, hasProgressed }
   } catch (error) {
     if (error instanceof FenceLost) throw error
-    if (signal.aborted) return undefined
+    if (signal.aborted) return { last: undefined, hasProgressed }
     deps.log.error({ err: error, session_id: held.sessionId, runtime: runtime.id }, 'a runtime threw')
-    return [failed('unknown_error', 'the runtime failed; the log of the server has the cause')]
+    const last = [failed('unknown_error', 'the runtime failed; the log of the server has the cause')]
+    return { last, hasProgressed }
   }
 }
 
 const ended: Batch = [failed('unknown_error', 'the runtime ended without a result')]
-
-const stopped: NewEvent = idle(
-  { type: 'end_turn' },
-  { type: 'interrupted', message: 'stopped on request; what was running was cut off' },
-)
 
 const stampLast = (batch: Batch, promptId: string, runId: string): NewEvent[] =>
   batch.map(event => (endsRun(event) ? { ...event, prompt_id: promptId, run_id: runId } : event))
@@ -136,15 +149,37 @@ async function finish(deps: RunDeps, { held, prompt }: RunTask, { runId, batch, 
   })
 }
 
+interface RunPause extends RunEnd {
+  readonly reached: BudgetReached
+  readonly hasProgressed: boolean
+}
+
+/** Stores the last events, and puts the prompts of the run back to wait until their budgets have room. */
+async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): Promise<void> {
+  const { pauses, sessions, eventLog } = deps
+  const { runId, batch, reached, hasProgressed } = end
+  const { sessionId } = held
+  await eventLog.append(held, stampLast(batch, prompt.id, runId), async client => {
+    await pauses.pause(client, { sessionId, needsUsd: reached.needed_usd, hasProgressed })
+    await sessions.setOutcome(client, held, null)
+  })
+}
+
 function contextOf(
-  { prompts, events, live }: RunDeps,
+  { prompts, events, live, keys }: RunDeps,
   held: HeldSession,
   runId: string,
-): Pick<RunContext, 'history' | 'prompts' | 'preview'> {
+): Pick<RunContext, 'history' | 'prompts' | 'payer' | 'preview'> {
   const previewed = new Set<string>()
   return {
     history: () => historyOf(events, held),
     prompts: () => whileHeld(held, () => prompts.join(held, runId)),
+    payer: ({ principal, key_id }) =>
+      whileHeld(held, async () => {
+        if (key_id === null) return { principal, key: undefined }
+        const found = await keys.byId(key_id)
+        return found && { principal, key: found.key }
+      }),
     preview(eventId, text) {
       if (!previewed.has(eventId)) {
         previewed.add(eventId)

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ManagedSession, SandboxStatus, Session, SessionStatus } from '../../contract/sessions.ts'
 import type { Hold, Queryable } from './event-store.ts'
+import { firstInLine, isHeld } from './prompt-store.ts'
 import { type SessionFacts, statusOf } from './status.ts'
 
 export interface NewSession {
@@ -40,6 +41,8 @@ export interface SessionRow extends NewSession {
   readonly updated_at: Date
   readonly held: boolean
   readonly unfinished: number
+  /** The first prompt in line waits for its budget. */
+  readonly paused: boolean
   readonly last_outcome: SessionFacts['lastOutcome']
 }
 
@@ -49,7 +52,8 @@ const facts = `
          s.deleted_at, s.created_at, s.updated_at, s.last_outcome,
          coalesce(s.lease_until > clock_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
-         (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished
+         (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
+         coalesce((${firstInLine(isHeld, 's.id')}), false) as paused
   from sessions s`
 
 /** Table `sessions`, without its lease and its log. */
@@ -95,7 +99,8 @@ export function sessionStore(pool: Pool) {
             and ($4::text is null or s.id < $4))
         select * from s
         where $5::text is null or $5 = case
-          when held then 'running' when unfinished > 0 then 'pending' when last_outcome = 'failed' then 'error' else 'idle'
+          when held then 'running' when paused then 'idle' when unfinished > 0 then 'pending'
+          when last_outcome = 'failed' then 'error' else 'idle'
         end
         order by id desc limit $6`
       const values = [owner, agentId, withDeleted, cursor, status, limit]
@@ -103,7 +108,7 @@ export function sessionStore(pool: Pool) {
       return rows
     },
 
-    /** How the run ended. False when a later fence owns the session. */
+    /** How the run ended; null when it only paused. False when a later fence owns the session. */
     async setOutcome(
       on: Queryable,
       { sessionId, fence }: Hold,
@@ -159,7 +164,12 @@ export const toSession = (row: SessionRow): Session => ({
   runtime_agent_ref_id: row.runtime_agent_ref_id,
   provider_session_id: row.provider_session_id,
   provider_run_id: row.provider_run_id,
-  status: statusOf({ held: row.held, waitingPrompts: row.unfinished, lastOutcome: row.last_outcome }),
+  status: statusOf({
+    held: row.held,
+    paused: row.paused,
+    waitingPrompts: row.unfinished,
+    lastOutcome: row.last_outcome,
+  }),
   environment: row.environment as Session['environment'],
   timezone: row.timezone,
   time: { created: row.created_at.getTime(), updated: row.updated_at.getTime() },

@@ -103,15 +103,17 @@ export function createSessions(deps: Deps) {
         row.agent_version === null ? undefined : await deps.agents.version(row.agent_id, row.agent_version)
       const model = environmentModel(row.environment) ?? version?.agent.model ?? deps.defaultModel()
       return changing(async (client, told) => {
+        await store.lock(client, id)
         for (const event of sent) {
           if (event.type === 'user.interrupt') await queue.requestStop(client, id, told)
           else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model } }, told)
         }
-        return told.flatMap(({ events }) => events)
+        // What a sent event led to is in the log, not in the answer.
+        return told.flatMap(({ events }) => events.filter(({ type }) => type.startsWith('user.')))
       })
     },
 
-    /** Stops the running prompt, if there is one. */
+    /** Stops the running prompt, or cancels the paused one, if there is one. */
     async interrupt(id: string, caller: Caller): Promise<void> {
       await open(id, caller)
       await changing(async (client, told) => {
@@ -136,7 +138,9 @@ export function createSessions(deps: Deps) {
 
     async withdraw(id: string, promptId: string, caller: Caller): Promise<void> {
       await open(id, caller)
-      await changing(async client => {
+      await changing(async (client, told) => {
+        await store.lock(client, id)
+        if (await queue.cancelPaused(client, { sessionId: id, promptId }, told)) return
         const state = await prompts.withdraw(client, id, promptId)
         if (state === undefined) throw notFound('prompt', promptId)
         if (state !== 'waiting')

@@ -3,15 +3,18 @@ import type { SessionStatus } from '../../contract/sessions.ts'
 export interface SessionFacts {
   /** A runner holds an unexpired lease and has a prompt in work. */
   readonly held: boolean
+  /** The first prompt in line waits for its budget, and all others behind it. */
+  readonly paused: boolean
   /** Prompts that are not finished and that no runner works on. */
   readonly waitingPrompts: number
-  /** How the last finished run ended; null before the first. */
+  /** How the last run ended; null before the first, and after one that paused. */
   readonly lastOutcome: 'completed' | 'failed' | 'cancelled' | null
 }
 
 /** The public status of a session. Our choice: the interface gives the words, gaps.md section 5 the rule. */
-export function statusOf({ held, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
+export function statusOf({ held, paused, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
   if (held) return 'running'
+  if (paused) return 'idle'
   if (waitingPrompts > 0) return 'pending'
   return lastOutcome === 'failed' ? 'error' : 'idle'
 }

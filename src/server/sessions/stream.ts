@@ -15,7 +15,7 @@ interface StreamOptions {
   readonly withPreviews: boolean
   /** True when the session was deleted: its log does not grow any more. */
   readonly isOver: boolean
-  /** Aborts when the server stops: the stream ends, and its reader resumes elsewhere. */
+  /** Aborts when the server stops, and its reader resumes elsewhere; or when the reader's key is no longer valid. */
   readonly shutdown: AbortSignal
 }
 

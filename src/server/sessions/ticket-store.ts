@@ -1,5 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
+import type { Caller } from '../http/caller.ts'
+
+/** Who got a ticket. */
+interface TicketHolder {
+  readonly principal: string
+  /** The virtual key that they used; null for the master key. */
+  readonly key_id: string | null
+}
 
 export interface Ticket {
   readonly ticket: string
@@ -14,25 +22,25 @@ export type TicketStore = ReturnType<typeof ticketStore>
 
 export function ticketStore(pool: Pool) {
   return {
-    async issue(sessionId: string, principal: string): Promise<Ticket> {
+    async issue(sessionId: string, { principal, key }: Caller): Promise<Ticket> {
       const ticket = randomBytes(24).toString('base64url')
       await pool.query('delete from stream_tickets where expires_at < clock_timestamp()')
       const { rows } = await pool.query<{ expires_at: Date }>(
-        `insert into stream_tickets (hash, session_id, principal, expires_at)
-         values ($1, $2, $3, clock_timestamp() + ${lifetime}) returning expires_at`,
-        [digest(ticket), sessionId, principal],
+        `insert into stream_tickets (hash, session_id, principal, key_id, expires_at)
+         values ($1, $2, $3, $4, clock_timestamp() + ${lifetime}) returning expires_at`,
+        [digest(ticket), sessionId, principal, key?.id],
       )
       return { ticket, expires_at: (rows[0]?.expires_at ?? new Date()).toISOString() }
     },
 
     /** Who got the ticket, once, if it was issued for this session and has not expired. */
-    async redeem(ticket: string, sessionId: string): Promise<string | undefined> {
-      const { rows } = await pool.query<{ principal: string }>(
+    async redeem(ticket: string, sessionId: string): Promise<TicketHolder | undefined> {
+      const { rows } = await pool.query<TicketHolder>(
         `delete from stream_tickets
-         where hash = $1 and session_id = $2 and expires_at > clock_timestamp() returning principal`,
+         where hash = $1 and session_id = $2 and expires_at > clock_timestamp() returning principal, key_id`,
         [digest(ticket), sessionId],
       )
-      return rows[0]?.principal
+      return rows[0]
     },
   }
 }

@@ -39,10 +39,10 @@ export function serveSystem(app: FastifyInstance, { readiness, providers, gatewa
     config: { route: systemRoutes.openapi },
     handler: async (_request, reply) => reply.type('application/json; charset=utf-8').send(document),
   })
-  bind(app, systemRoutes.capabilities, async () => ({
+  bind(app, systemRoutes.capabilities, async (_, { key }) => ({
     version: apiVersion,
     providers: [...providers()],
-    models: gateway.models().map(({ id }) => id),
+    models: gateway.models(key).map(({ id }) => id),
     runtimes: [...runtimes.values()].map(({ id, capabilities }) => ({ id, capabilities: { ...capabilities } })),
     mcp_servers: [],
     endpoints: allRoutes.map(({ id, method, path }) => ({ id, method, path })),

@@ -1,68 +1,169 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { budgetBench, rowOf } from '../../../test/support/budget-bench.ts'
 import type { UsageRow } from './store.ts'
-import { usageStore } from './store.ts'
 
-const { db } = await freshDatabase()
-const store = usageStore(db)
+const bench = await budgetBench()
+const { usage } = bench
+const book = (...rows: UsageRow[]) => usage.settle({ rows, released: [] })
+const release = (...released: string[]) => usage.settle({ rows: [], released })
 
-const row = (id: string): UsageRow => ({
-  id,
-  request_id: 'req_1',
-  principal: 'master',
-  owner_id: null,
-  agent_id: 'agent_1',
-  session_id: 'ses_1',
-  prompt_id: 'msg_1',
-  client_session_id: 'client',
-  client_agent_id: null,
-  client_parent_id: null,
-  alias: 'opus',
-  deployment: 'opus.1',
-  provider: 'anthropic',
-  upstream_model: 'claude-opus-5',
-  lane: 'raw',
-  outcome: 'aborted',
-  stop_reason: null,
-  status: null,
-  attempts: 1,
-  input_tokens: 5_000_000_000,
-  cache_read_tokens: 1,
-  cache_write_5m_tokens: 2,
-  cache_write_1h_tokens: 3,
-  output_tokens: 4,
-  estimated: true,
-  cost_usd: '12.000000000001',
-  degraded: 'top_k=dropped',
-  first_content_ms: 1.5,
-  total_ms: 2.25,
-})
+const ledger = async (...requestIds: string[]) => {
+  const text = 'select * from usage where request_id = any ($1) order by request_id'
+  return (await bench.pool.query<UsageRow & { created_at: Date }>(text, [requestIds])).rows
+}
+const figures = async (owner: string) => {
+  const { spent_usd, reserved_usd, parallel } = await bench.budget('owner', owner)
+  return [Number(spent_usd), Number(reserved_usd), parallel]
+}
 
 test('rows come back as they were booked, dated by the database', async () => {
-  await store.insert([row('use_1')])
-  const { created_at, ...stored } = await db.selectFrom('usage').selectAll().executeTakeFirstOrThrow()
-  assert.deepEqual(stored, row('use_1'))
-  assert.ok(Math.abs(created_at.getTime() - Date.now()) < 60_000)
+  const given: UsageRow = {
+    ...rowOf('req_1', { key: 'key_1', owner: 'acme', agent: 'agent_1', session: 'ses_1' }, '12.000000000001'),
+    prompt_id: 'msg_1',
+    run_id: 'run_1',
+    client_session_id: 'client',
+    client_agent_id: null,
+    client_parent_id: null,
+    protocol: 'anthropic-messages',
+    outcome: 'aborted',
+    stop_reason: null,
+    status: null,
+    input_tokens: 5_000_000_000,
+    cache_read_tokens: 1,
+    cache_write_5m_tokens: 2,
+    cache_write_1h_tokens: 3,
+    output_tokens: 4,
+    reasoning_tokens: 3,
+    web_searches: 2,
+    estimated: true,
+    rates: { input: '0.000005', output: '0.000025' },
+    price_source: 'catalogue genai-prices 0.1.8',
+    held_usd: '13.5',
+    degraded: 'top_k=dropped',
+    first_content_ms: 1.5,
+    total_ms: 2.25,
+  }
+  await bench.at('2026-04-01T12:00:00Z')
+  await book(given)
+  const [{ created_at, ...stored } = { created_at: undefined }] = await ledger('req_1')
+  assert.deepEqual([stored, created_at?.toISOString()], [given, '2026-04-01T12:00:00.000Z'])
 })
 
 test('a batch that is sent twice is there once, and a full batch fits in one statement', async () => {
-  const rows = Array.from({ length: 500 }, (_, at) => row(`use_batch_${at}`))
-  await store.insert(rows)
-  await store.insert([...rows.slice(0, 10), row('use_new')])
-  await store.insert([])
-  const ids = await db.selectFrom('usage').select('id').where('id', '!=', 'use_1').execute()
-  assert.equal(ids.length, 501)
+  await bench.set('owner', 'twice', { max_usd: '100' })
+  const rows = Array.from({ length: 500 }, (_, at) => rowOf(`batch_${at}`, { owner: 'twice' }, '0.01'))
+  await book(...rows)
+  await book(...rows.slice(0, 10), rowOf('batch_new', { owner: 'twice' }, '0.01'))
+  await book()
+  assert.deepEqual(await figures('twice'), [5.01, 0, 0])
+})
+
+test('a call is booked by its request, whatever id its row has', async () => {
+  await bench.set('owner', 'once', { max_usd: '100' })
+  await book(rowOf('once', { owner: 'once' }, '1'))
+  await book(rowOf('once', { owner: 'once' }, '1'))
+  assert.deepEqual(await figures('once'), [1, 0, 0])
 })
 
 test('B4: a cost that is not known is stored as unknown, and one of nothing as 0', async () => {
-  await store.insert([
-    { ...row('use_unknown'), cost_usd: null },
-    { ...row('use_free'), cost_usd: '0' },
-  ])
-  const costs = db.selectFrom('usage').select(['id', 'cost_usd']).where('id', 'in', ['use_unknown', 'use_free'])
-  assert.deepEqual(await costs.orderBy('id').execute(), [
-    { id: 'use_free', cost_usd: '0' },
-    { id: 'use_unknown', cost_usd: null },
-  ])
+  await bench.set('owner', 'unknown', { max_usd: '1' })
+  await book(rowOf('unknown', { owner: 'unknown' }, null), rowOf('nothing', { owner: 'unknown' }, '0'))
+  assert.deepEqual(
+    (await ledger('unknown', 'nothing')).map(({ cost_usd }) => cost_usd),
+    ['0', null],
+  )
+  assert.deepEqual(await figures('unknown'), [0, 0, 0])
+})
+
+test('B3: the end of a call gives back what was held and adds what it cost, also above what was held', async () => {
+  await bench.set('owner', 'ends', { max_usd: '1' })
+  const payers = { owner: 'ends' }
+  for (const request_id of ['cheap', 'dear', 'never']) await bench.reserve({ request_id, payers, amount_usd: '0.3' })
+  assert.deepEqual(await figures('ends'), [0, 0.9, 3])
+  await book(rowOf('cheap', payers, '0.1'))
+  await release('never')
+  assert.deepEqual(await figures('ends'), [0.1, 0.3, 1])
+  await book(rowOf('dear', payers, '2'))
+  await release('never', 'dear', 'cheap')
+  assert.deepEqual(await figures('ends'), [2.1, 0, 0])
+  assert.deepEqual(await ledger('never'), [])
+})
+
+test('the cost of a call counts in every budget that it is made under, limited or not', async () => {
+  await bench.key('unlimited')
+  await bench.set('key', 'unlimited', {})
+  await bench.set('agent', 'counted', { max_usd: '9' })
+  await book(rowOf('counted', { key: 'unlimited', owner: 'no budget', agent: 'counted' }, '0.25'))
+  assert.deepEqual(
+    [(await bench.budget('key', 'unlimited')).spent_usd, (await bench.budget('agent', 'counted')).spent_usd],
+    ['0.25', '0.25'],
+  )
+})
+
+test('a lost call counts with what was held, once, and only when its time is really over', async () => {
+  await bench.at('2026-04-02T10:00:00Z')
+  await bench.set('owner', 'lost', { max_usd: '10' })
+  const payers = { owner: 'lost' }
+  const lost = (id: string) => rowOf(id, payers, '0.4', { outcome: 'lost', held_usd: '0.4' })
+  for (const request_id of ['lost_1', 'lost_2']) await bench.reserve({ request_id, payers, amount_usd: '0.4' })
+  await book(lost('lost_1'))
+  assert.deepEqual(await figures('lost'), [0, 0.8, 2])
+  await bench.at('2026-04-02T10:15:00Z')
+  await book(lost('lost_1'), lost('never held'))
+  await book(lost('lost_1'))
+  assert.deepEqual(await figures('lost'), [0.4, 0.4, 1])
+  assert.deepEqual(
+    (await ledger('lost_1', 'lost_2', 'never held')).map(({ request_id, outcome }) => [request_id, outcome]),
+    [['lost_1', 'lost']],
+  )
+})
+
+test('a call that ends after it was given up takes the place of its loss', async () => {
+  await bench.at('2026-04-02T12:00:00Z')
+  for (const scope of ['owner', 'agent'] as const) await bench.set(scope, 'late', { max_usd: '10', duration: '1d' })
+  const payers = { owner: 'late', agent: 'late' }
+  const ids = ['late_1', 'late_2']
+  for (const request_id of ids) await bench.reserve({ request_id, payers, amount_usd: '0.4' })
+  await bench.at('2026-04-02T13:00:00Z')
+  await book(...ids.map(id => rowOf(id, payers, '0.4', { outcome: 'lost', held_usd: '0.4', deployment: '' })))
+  assert.deepEqual(await figures('late'), [0.8, 0, 0])
+  const real = rowOf('late_1', payers, '0.15', { output_tokens: 7, held_usd: '0.4' })
+  await book(real)
+  await book(real)
+  assert.deepEqual(await figures('late'), [0.55, 0, 0])
+  const [row] = await ledger('late_1')
+  assert.deepEqual([row?.outcome, row?.cost_usd, row?.output_tokens, row?.held_usd], ['completed', '0.15', 7, '0.4'])
+  // The loss was counted in a period that is over: nothing is taken out of the next one, whatever begins that.
+  await bench.at('2026-04-03T12:00:01Z')
+  await bench.reserve({ payers: { owner: 'late' }, amount_usd: '0.2' })
+  await book(rowOf('late_2', payers, '0.1'))
+  assert.deepEqual(await figures('late'), [0, 0.2, 1])
+  assert.equal(Number((await bench.budget('agent', 'late')).spent_usd), 0)
+})
+
+test('what is held in a budget that was removed does not free anything in its successor', async () => {
+  const payers = { owner: 'again' }
+  await bench.set('owner', 'again', { max_usd: '1' })
+  await bench.reserve({ request_id: 'before', payers, amount_usd: '0.6' })
+  await bench.budgets.remove(bench.pool, { scope: 'owner', scope_id: 'again' })
+  await bench.set('owner', 'again', { max_usd: '1' })
+  await bench.reserve({ request_id: 'after', payers, amount_usd: '0.6' })
+  await book(rowOf('before', payers, '0.1'))
+  assert.deepEqual(await figures('again'), [0.1, 0.6, 1])
+})
+
+test('a soft limit is told once a period, when it is passed', async () => {
+  await bench.at('2026-04-04T00:00:00Z')
+  await bench.set('owner', 'soft', { max_usd: '10', soft_usd: '1', duration: '1d' })
+  let calls = 0
+  const spend = async (cost: string) =>
+    (await book(rowOf(`soft_${++calls}`, { owner: 'soft' }, cost))).map(({ spent_usd }) => spent_usd)
+  assert.deepEqual(await spend('0.9'), [])
+  assert.deepEqual(await spend('0.1'), ['1.0'])
+  assert.deepEqual(await spend('0.1'), [])
+  await bench.set('owner', 'soft', { max_usd: '10', soft_usd: '2', duration: '1d' })
+  assert.deepEqual(await spend('0.9'), ['2.0'])
+  await bench.at('2026-04-05T00:00:00Z')
+  assert.deepEqual(await spend('2.5'), ['2.5'])
 })

@@ -1,10 +1,35 @@
-import { CompiledQuery, type Insertable, type Kysely } from 'kysely'
-import type { Database, UsageTable } from '../db/types.ts'
+import type { Insertable } from 'kysely'
+import type { Pool } from 'pg'
+import type { UsageTable } from '../db/types.ts'
 
 /** The record of one model call; the database dates it. */
-export type UsageRow = Omit<Insertable<UsageTable>, 'created_at'>
+export interface UsageRow
+  extends Omit<Insertable<UsageTable>, 'created_at' | 'rates' | 'reasoning_tokens' | 'web_searches'> {
+  /** US dollars per token by kind, as exact decimals; null when the price is not known. */
+  readonly rates: Readonly<Record<string, string>> | null
+  /** Part of the output. */
+  readonly reasoning_tokens: number
+  readonly web_searches: number
+}
 
-const columns: readonly (keyof UsageRow)[] = [
+/** Calls that have ended. */
+export interface Ended {
+  readonly rows: readonly UsageRow[]
+  /** Requests for which something was held and no upstream was called. */
+  readonly released: readonly string[]
+}
+
+/** A budget whose soft limit was just passed. Amounts are exact decimals. */
+export interface SoftLimitPassed {
+  readonly scope: string
+  readonly scope_id: string
+  readonly soft_usd: string
+  readonly max_usd: string | null
+  readonly spent_usd: string
+  readonly reset_at: Date | null
+}
+
+const columns = [
   'id',
   'request_id',
   'principal',
@@ -32,24 +57,124 @@ const columns: readonly (keyof UsageRow)[] = [
   'estimated',
   'cost_usd',
   'degraded',
+  'key_id',
+  'run_id',
+  'protocol',
+  'reasoning_tokens',
+  'web_searches',
+  'rates',
+  'price_source',
+  'held_usd',
   'first_content_ms',
   'total_ms',
-]
+] as const satisfies readonly (keyof UsageRow)[]
 
-/** A whole batch is one value: with one a field, building the statement would cost more than many a call itself. */
-const insertText = `
-  insert into usage (${columns.join(', ')})
-  select ${columns.join(', ')} from json_populate_recordset(null::usage, $1)
-  on conflict (id) do nothing`
+/** Of a row that is there already: its id, whose call it was and what was held for it stay. */
+const mended = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
+
+const payers = `(values ('key', key_id), ('owner', owner_id), ('agent', agent_id), ('session', session_id))
+  as payer (scope, scope_id)`
+
+/**
+ * Ends calls, each once: its reservation goes, its row comes, its cost is added to every budget that it counts for. A
+ * whole batch is one value: with one a field, building the statement would cost more than many a call itself.
+ *
+ * First reservations are locked, then budgets, each in a fixed order; then the clock is read, which dates the rows and tells
+ * the period that they fall into. A row of outcome `lost` counts only if its reservation has really expired; should its
+ * call end after all, that end takes its place.
+ */
+const settleText = (clock: string) => `
+  with given as materialized (
+    select * from json_populate_recordset(null::usage, $1)
+  ), ended as materialized (
+    select request_id, outcome, input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens + output_tokens as used
+    from given union all select unnest($2::text[]), 'released', 0
+  ), doomed as materialized (
+    select r.request_id, r.held_in, r.amount_usd, r.tokens, e.outcome, e.used
+    from reservations r join ended e using (request_id)
+    where e.outcome <> 'lost' or r.expires_at <= ${clock}
+    order by r.request_id for update of r
+  ), freed as materialized (
+    select h.id, h.scope, h.scope_id, h.minute, d.amount_usd, d.outcome = 'released' as is_undone,
+           case when d.outcome = 'lost' then 0 else d.used - d.tokens end as tokens
+    from doomed d cross join lateral json_to_recordset(d.held_in)
+      as h (id bigint, scope text, scope_id text, minute timestamptz)
+  ), touched as materialized (
+    select scope, scope_id from given cross join lateral ${payers} where scope_id is not null
+    union select scope, scope_id from freed
+  ), locked as materialized (
+    select b.* from budgets b join touched using (scope, scope_id) order by b.scope, b.scope_id for no key update of b
+  ), clock as materialized (
+    select case when count(*) >= 0 then ${clock} end as at from locked
+  ), gone as (
+    delete from reservations r using doomed d where r.request_id = d.request_id
+  ), fresh as (
+    insert into usage (${columns.join(', ')}, created_at)
+    select ${columns.join(', ')}, clock.at from given g, clock
+    where g.outcome <> 'lost' or exists (select from doomed d where d.request_id = g.request_id)
+    on conflict (request_id) do nothing
+    returning key_id, owner_id, agent_id, session_id, coalesce(cost_usd, 0) as usd, null::timestamptz as lost_at
+  ), late as (
+    update usage u set ${mended.map(name => `${name} = g.${name}`).join(', ')} from given g
+    where u.request_id = g.request_id and u.outcome = 'lost' and g.outcome <> 'lost'
+    returning u.key_id, u.owner_id, u.agent_id, u.session_id, coalesce(u.cost_usd, 0) - coalesce(u.held_usd, 0) as usd,
+              u.created_at as lost_at
+  ), spent as (
+    select scope, scope_id, usd, lost_at
+    from (select * from fresh union all select * from late) as booked cross join lateral ${payers}
+    where scope_id is not null
+  ), current as (
+    select l.scope, l.scope_id, l.id, at, minute,
+           case when reset_at <= at then 0 else spent_usd end as spent_usd,
+           case when reset_at <= at then null else warned_at end as warned_at,
+           case when reset_at <= at then at else period_started_at end as period_started_at,
+           case when reset_at <= at then budget_period_end(anchored_at, duration, at) else reset_at end as reset_at,
+           case when window_started_at = minute then window_requests else 0 end as requests,
+           case when window_started_at = minute then window_tokens else 0 end as tokens
+    from locked l, clock, lateral (select date_trunc('minute', at) as minute) as now
+  ), costs as (
+    select c.scope, c.scope_id,
+           sum(usd) filter (where lost_at is null or lost_at >= c.period_started_at) as usd
+    from current c join spent using (scope, scope_id) group by c.scope, c.scope_id
+  ), frees as (
+    select c.scope, c.scope_id, sum(f.amount_usd) as usd, count(*) as slots,
+           sum(f.tokens) filter (where f.minute = c.minute) as tokens,
+           count(*) filter (where f.minute = c.minute and f.is_undone) as requests
+    from current c join freed f using (id) group by c.scope, c.scope_id
+  ), settled as (
+    update budgets b
+    set spent_usd = c.spent_usd + coalesce(costs.usd, 0), period_started_at = c.period_started_at, reset_at = c.reset_at,
+        warned_at = case when c.warned_at is null and c.spent_usd + coalesce(costs.usd, 0) >= b.soft_usd then c.at
+                         else c.warned_at end,
+        reserved_usd = b.reserved_usd - coalesce(frees.usd, 0), parallel = b.parallel - coalesce(frees.slots, 0),
+        window_started_at = c.minute, window_requests = c.requests - coalesce(frees.requests, 0),
+        window_tokens = c.tokens + coalesce(frees.tokens, 0)
+    from current c left join costs using (scope, scope_id) left join frees using (scope, scope_id)
+    where b.scope = c.scope and b.scope_id = c.scope_id
+    returning b.scope, b.scope_id, b.soft_usd, b.max_usd, b.spent_usd, b.reset_at,
+              c.warned_at is null and b.warned_at is not null as is_new
+  )
+  select scope, scope_id, soft_usd, max_usd, spent_usd, reset_at from settled where is_new`
+
+interface Options {
+  /** SQL that reads the time; the database clock by default. */
+  readonly clock?: string
+}
 
 export type UsageStore = ReturnType<typeof usageStore>
 
-/** Table `usage`: one row a model call. */
-export function usageStore(db: Kysely<Database>) {
+/** Table `usage`: one row a model call. What a call has cost counts in table `budgets` with the very same statement. */
+export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
+  const text = settleText(clock)
   return {
-    /** Adds rows. One that is there already stays as it is, so a batch of unknown fate can be sent again. */
-    async insert(rows: readonly UsageRow[]): Promise<void> {
-      if (rows.length > 0) await db.executeQuery(CompiledQuery.raw(insertText, [JSON.stringify(rows)]))
+    /**
+     * Books calls and gives back what was held for them; says whose soft limits were passed. What was settled before is
+     * not settled again, so a batch of unknown fate can be sent once more.
+     */
+    async settle({ rows, released }: Ended): Promise<readonly SoftLimitPassed[]> {
+      if (rows.length === 0 && released.length === 0) return []
+      const values = [JSON.stringify(rows), released]
+      return (await pool.query<SoftLimitPassed>({ name: 'settle', text, values })).rows
     },
   }
 }

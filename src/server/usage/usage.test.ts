@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsageRow } from './store.ts'
 import { createUsage } from './usage.ts'
 
@@ -20,6 +21,9 @@ const row = (id: string): UsageRow => ({
   cache_write_5m_tokens: 0,
   cache_write_1h_tokens: 0,
   output_tokens: 1,
+  reasoning_tokens: 0,
+  web_searches: 0,
+  rates: null,
   estimated: false,
   total_ms: 1,
 })
@@ -31,11 +35,12 @@ function ledger(answers: (Error | undefined)[] = [], options: { capacity?: numbe
   const said: string[] = []
   const usage = createUsage({
     store: {
-      async insert(rows) {
+      async settle({ rows, released }) {
         const error = answers.shift()
         if (error) throw error
         if (rows.some(({ id }) => id === options.poison)) throw new Error('bad row')
-        written.push(...rows.map(({ id }) => id))
+        written.push(...rows.map(({ id }) => id), ...released)
+        return []
       },
     },
     log: {
@@ -61,7 +66,12 @@ test('rows are written in batches, in order, none left when it stops', async () 
 test('rows are written within the period', async () => {
   const written = Promise.withResolvers<number>()
   const usage = createUsage({
-    store: { insert: async rows => written.resolve(rows.length) },
+    store: {
+      async settle({ rows }) {
+        written.resolve(rows.length)
+        return []
+      },
+    },
     log: { warn: () => undefined, error: () => undefined },
     isPassing: () => true,
     periodMs: 10,
@@ -88,10 +98,83 @@ test('one bad row does not take its neighbours along', async () => {
   assert.deepEqual(said, ['a usage row cannot be written and is dropped'])
 })
 
-test('rows that wait are bounded, and lost ones are told', async () => {
-  const { usage, written, said } = ledger([], { capacity: 2 })
-  for (const id of ['a', 'b', 'c', 'd']) usage.book(row(id))
+test('a ledger that is full says so, and what is at work by then is still taken', async () => {
+  const { usage, written } = ledger([], { capacity: 2 })
+  usage.book(row('a'))
+  assert.equal(usage.isFull, false)
+  usage.book(row('b'))
+  assert.equal(usage.isFull, true)
+  usage.book(row('c'))
+  await usage.flush()
+  assert.equal(usage.isFull, false)
   await usage.stop()
-  assert.deepEqual(written, ['a', 'b'])
-  assert.deepEqual(said, ['usage rows were lost: too many waited for the database'])
+  assert.deepEqual(written, ['a', 'b', 'c'])
+})
+
+test('calls for which something is held are settled at once, those that end together in one statement', async () => {
+  const batches: string[][] = []
+  const usage = createUsage({
+    store: {
+      async settle({ rows, released }) {
+        batches.push([...rows.map(({ id }) => id), ...released])
+        return []
+      },
+    },
+    log: { warn: () => undefined, error: () => undefined },
+    isPassing: () => false,
+    periodMs: 10_000,
+  })
+  usage.book(row('free'))
+  await nextTurn()
+  assert.deepEqual(batches, [])
+  usage.book({ ...row('held'), held_usd: '0.1' })
+  usage.release('req_released')
+  await nextTurn()
+  assert.deepEqual(batches, [['free', 'held', 'req_released']])
+  await usage.stop()
+})
+
+test('a flush waits for what was booked before it, also while another one is at work', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const batches: string[][] = []
+  const usage = createUsage({
+    store: {
+      async settle({ rows }) {
+        batches.push(rows.map(({ id }) => id))
+        await gates[batches.length - 1]?.promise
+        return []
+      },
+    },
+    log: { warn: () => undefined, error: () => undefined },
+    isPassing: () => false,
+    periodMs: 10_000,
+  })
+  usage.book(row('a'))
+  const first = usage.flush()
+  usage.book(row('b'))
+  let isDone = false
+  const second = usage.flush().then(() => {
+    isDone = true
+  })
+  gates[0]?.resolve()
+  await first
+  await nextTurn()
+  assert.deepEqual([batches, isDone], [[['a'], ['b']], false])
+  gates[1]?.resolve()
+  await second
+  await usage.stop()
+})
+
+test('a soft limit that was passed is told once, in the log', async () => {
+  const said: unknown[] = []
+  const passed = { scope: 'key', scope_id: 'key_1', soft_usd: '8', max_usd: '10', spent_usd: '8.5', reset_at: null }
+  const usage = createUsage({
+    store: { settle: async () => [passed] },
+    log: { warn: (...parts: unknown[]) => said.push(parts), error: () => undefined },
+    isPassing: () => false,
+    periodMs: 10_000,
+  })
+  await usage.bookNow([row('a')])
+  assert.deepEqual(said, [[passed, 'a soft budget was passed']])
+  await usage.stop()
 })

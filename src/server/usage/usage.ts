@@ -1,22 +1,33 @@
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
-import type { UsageRow, UsageStore } from './store.ts'
+import type { Ended, SoftLimitPassed, UsageRow, UsageStore } from './store.ts'
 
 interface Options {
-  readonly store: Pick<UsageStore, 'insert'>
+  readonly store: Pick<UsageStore, 'settle'>
   readonly log: Pick<Log, 'warn' | 'error'>
   /** True for an error that another try may cure, such as a lost connection. */
   readonly isPassing: (error: unknown) => boolean
   /** How long a row waits at most before it is written; 1,000 by default. */
   readonly periodMs?: number
-  /** Rows that may wait; above it the newest are lost, and the log says how many. 10,000 by default. */
+  /** Rows that may wait before the ledger is full; 10,000 by default. */
   readonly capacity?: number
 }
 
 /** The ledger of model calls. */
 export interface Usage {
-  /** Takes a row to be written soon. Never throws and never waits: no call is held up by its booking. */
+  /**
+   * Takes a row to be written soon: at once when something is held for the call. Never throws and never waits: no call is
+   * held up by its booking.
+   */
   book(row: UsageRow): void
+  /** Gives back, at once, what is held for a call that never reached an upstream. */
+  release(requestId: string): void
+  /** Writes rows now. Rejects when that is not possible; they are not kept. */
+  bookNow(rows: readonly UsageRow[]): Promise<void>
+  /** Resolves once all that was booked until now is written, or could not be. */
+  flush(): Promise<void>
+  /** True when so much waits for the database that no further call may begin. */
+  readonly isFull: boolean
   /** Writes what waits, then takes no time any more. What cannot be written is counted in the log. */
   stop(): Promise<void>
 }
@@ -24,44 +35,91 @@ export interface Usage {
 /** Bounds what one statement carries to some hundred KB. */
 const batchSize = 500
 
-/** Writes usage rows in batches, outside the path of the calls. A failed batch stays and is tried again. */
-export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity = 10_000 }: Options): Usage {
-  let waiting: UsageRow[] = []
-  let lost = 0
+type Waiting = { readonly row: UsageRow } | { readonly released: string }
 
-  const write = async (rows: readonly UsageRow[]): Promise<void> => {
+/** Settles calls in batches, outside of their path. A failed batch stays and is tried again. */
+export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity = 10_000 }: Options): Usage {
+  let waiting: Waiting[] = []
+  /** How many were ever taken, and how many of those are settled or dropped. */
+  let taken = 0
+  let done = 0
+  /** One writer at a time; false when the database is away. */
+  let writing: Promise<boolean> | undefined
+  let isAsked = false
+
+  const settle = async (ended: Ended): Promise<void> => {
+    for (const passed of await store.settle(ended)) tellPassed(log, passed)
+  }
+
+  const write = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      await store.insert(rows)
+      await settle(endedOf(batch))
     } catch (error) {
       if (isPassing(error)) throw error
-      const [row] = rows
-      if (rows.length > 1) {
+      const [only] = batch
+      if (batch.length > 1) {
         // One bad row must not take its neighbours along.
-        for (const single of rows) await write([single])
-      } else log.error({ err: error, request_id: row?.request_id }, 'a usage row cannot be written and is dropped')
+        for (const single of batch) await write([single])
+      } else log.error({ err: error, request_id: only && idOf(only) }, 'a usage row cannot be written and is dropped')
     }
   }
 
-  const flush = async (): Promise<void> => {
-    if (lost > 0) log.error({ rows: lost }, 'usage rows were lost: too many waited for the database')
-    lost = 0
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchSize)
+  /** Writes what is there now. What comes meanwhile waits for the next time, so that batches stay large. */
+  const writeAll = async (): Promise<boolean> => {
+    const target = taken
+    while (done < target) {
+      const batch = waiting.slice(0, Math.min(batchSize, target - done))
       try {
         await write(batch)
       } catch (error) {
         log.warn({ err: error, rows: waiting.length }, 'usage cannot be written now; it is kept')
-        return
+        return false
       }
       waiting = waiting.slice(batch.length)
+      done += batch.length
     }
+    return true
+  }
+
+  const flush = async (): Promise<void> => {
+    const target = taken
+    while (writing) if (!(await writing)) return
+    if (done >= target) return
+    writing = writeAll().finally(() => {
+      writing = undefined
+    })
+    await writing
+  }
+
+  /** After this turn of the event loop: calls that end together are settled together. */
+  const flushSoon = (): void => {
+    if (isAsked) return
+    isAsked = true
+    setImmediate(() => {
+      isAsked = false
+      void flush()
+    })
+  }
+
+  const take = (entry: Waiting): void => {
+    waiting.push(entry)
+    taken++
   }
 
   const stopTimer = every(periodMs, flush)
   return {
     book(row) {
-      if (waiting.length < capacity) waiting.push(row)
-      else lost++
+      take({ row })
+      if (row.held_usd !== null && row.held_usd !== undefined) flushSoon()
+    },
+    release(requestId) {
+      take({ released: requestId })
+      flushSoon()
+    },
+    bookNow: rows => settle({ rows, released: [] }),
+    flush,
+    get isFull() {
+      return waiting.length >= capacity
     },
     async stop() {
       await stopTimer()
@@ -69,4 +127,15 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
       if (waiting.length > 0) log.error({ rows: waiting.length }, 'usage rows are lost: the database is away')
     },
   }
+}
+
+const endedOf = (batch: readonly Waiting[]): Ended => ({
+  rows: batch.flatMap(entry => ('row' in entry ? [entry.row] : [])),
+  released: batch.flatMap(entry => ('released' in entry ? [entry.released] : [])),
+})
+
+const idOf = (entry: Waiting): string => ('row' in entry ? entry.row.request_id : entry.released)
+
+function tellPassed(log: Options['log'], { scope, scope_id, ...figures }: SoftLimitPassed): void {
+  log.warn({ scope, scope_id, ...figures }, 'a soft budget was passed')
 }

@@ -7,6 +7,7 @@ import { codecs } from '../../../src/server/gateway/lanes.ts'
 import { createCallSignatures } from '../../../src/server/gateway/translated/call-signatures.ts'
 import { createReasoningSeals } from '../../../src/server/gateway/translated/reasoning-seal.ts'
 import { createTranslatedLane } from '../../../src/server/gateway/translated/translated-lane.ts'
+import { createKeyring } from '../../../src/server/platform/seal.ts'
 import { type ReadStream, readStream } from '../../support/event-grammar.ts'
 import { deploymentAt } from '../../support/gateway-app.ts'
 import { dialectOf, simple, translated } from './setup.ts'
@@ -27,7 +28,7 @@ async function relayed(protocol: (typeof translated)[number], chunks: readonly B
   assert.ok(codec)
   const lane = createTranslatedLane({
     codec,
-    seals: createReasoningSeals(Buffer.alloc(32, 1)),
+    seals: createReasoningSeals(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
     holdBackMs: 60_000,
@@ -63,7 +64,7 @@ function attemptOf(protocol: (typeof translated)[number]): Attempt {
       headers: {},
       query: '',
       requestId: 'req_1',
-      caller: { principal: 'master' },
+      caller: { principal: 'master', key: undefined },
       signal: new AbortController().signal,
     },
     ask: { model: 'test-model', modelSpan: { start: 9, end: 21 }, stream: true, maxTokens: 512 },

@@ -17,8 +17,9 @@ create table audit_log (
   before      json,
   after       json
 );
-create index audit_log_of_object on audit_log (object_id, id desc);
-create index audit_log_of_action on audit_log (action, id desc);
+create index audit_log_by_time on audit_log (created_at);
+create index audit_log_of_object on audit_log (object_id, created_at);
+create index audit_log_of_action on audit_log (action, created_at);
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin

@@ -32,5 +32,12 @@ create index api_key_hashes_of_key on api_key_hashes (key_id);
 -- The key that queued a prompt pays for its model calls; null: the master key.
 alter table prompts add column key_id text;
 -- A prompt that a budget has stopped waits for more money, not for a runner.
-alter table prompts add column held_by text check (held_by in ('budget'));
+alter table prompts add column held_by text check (held_by in ('budget')),
+  -- US dollars that the refused model call may cost at most; null: not known.
+  add column held_needs_usd numeric,
+  -- How often it was stopped in a row without any progress, and until when it is left alone.
+  add column held_times integer not null default 0,
+  add column held_until timestamptz,
+  add constraint prompts_held_wait check (held_by is null or state = 'waiting');
+create index prompts_held on prompts (session_id) where held_by is not null;
 alter table stream_tickets add column key_id text;

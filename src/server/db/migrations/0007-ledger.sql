@@ -16,6 +16,10 @@ alter table usage add column held_usd numeric;
 alter table usage drop constraint usage_outcome_check;
 alter table usage add constraint usage_outcome_check check (outcome in ('completed', 'failed', 'aborted', 'lost'));
 
+-- A call is booked once, whoever books it and however often.
+create unique index usage_of_request on usage (request_id);
+drop index usage_of_session;
+create index usage_of_session on usage (session_id, created_at) where session_id is not null;
 create index usage_by_time on usage (created_at);
 create index usage_of_key on usage (key_id, created_at) where key_id is not null;
 create index usage_of_owner on usage (owner_id, created_at) where owner_id is not null;

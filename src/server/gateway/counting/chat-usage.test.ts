@@ -29,7 +29,7 @@ const table: readonly (readonly [string, unknown, Json | undefined])[] = [
   [
     'U7: reasoning tokens are in the completion tokens once',
     { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, completion_tokens_details: { reasoning_tokens: 40 } },
-    { input_tokens: 10, output_tokens: 50 },
+    { input_tokens: 10, output_tokens: 50, reasoning_tokens: 40 },
   ],
   [
     'U7: reasoning tokens that the total counts apart are added once',
@@ -39,7 +39,7 @@ const table: readonly (readonly [string, unknown, Json | undefined])[] = [
       total_tokens: 100,
       completion_tokens_details: { reasoning_tokens: 40 },
     },
-    { input_tokens: 10, output_tokens: 90 },
+    { input_tokens: 10, output_tokens: 90, reasoning_tokens: 40 },
   ],
   ['F17: nonsense is not counted', { prompt_tokens: -1, completion_tokens: 1e300, cached_tokens: '7' }, undefined],
   ['F17: parts of numbers are not counted', { prompt_tokens: 1.5, completion_tokens: 3 }, { output_tokens: 3 }],

@@ -1,4 +1,4 @@
-import { isRecord, recordOf } from '../../platform/json.ts'
+import { isRecord, type Json, recordOf } from '../../platform/json.ts'
 import type { UsageUpdate } from '../translated/model-event.ts'
 import { tokenCount as count } from './token-counts.ts'
 
@@ -13,20 +13,21 @@ export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
   const read =
     count(details['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']) ?? count(usage['cached_tokens'])
   const written = count(details['cache_write_tokens'])
-  const output = outputOf(usage, prompt)
+  const reasoning = count(recordOf(usage['completion_tokens_details'])['reasoning_tokens'])
+  const output = outputOf(usage, prompt, reasoning)
   const update: UsageUpdate = {
     ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (read ?? 0) - (written ?? 0)) }),
     ...(read !== undefined && { cache_read_tokens: read }),
     ...(written !== undefined && { cache_write_5m_tokens: written }),
     ...(output !== undefined && { output_tokens: output }),
+    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
   }
   return Object.keys(update).length === 0 ? undefined : update
 }
 
 /** Completion tokens contain the reasoning tokens, but for providers whose total shows that they count them apart. */
-function outputOf(usage: Readonly<Record<string, unknown>>, prompt: number | undefined): number | undefined {
+function outputOf(usage: Json, prompt: number | undefined, reasoning: number | undefined): number | undefined {
   const completion = count(usage['completion_tokens'])
-  const reasoning = count(recordOf(usage['completion_tokens_details'])['reasoning_tokens'])
   if (completion === undefined || prompt === undefined || !reasoning) return completion
   return count(usage['total_tokens']) === prompt + completion + reasoning ? completion + reasoning : completion
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '../../platform/json.ts'
+import { isRecord, type Json } from '../../platform/json.ts'
 
 /** Tokens of one call in Anthropic's split: the three input counters never overlap. */
 export interface TokenCounts {
@@ -7,6 +7,10 @@ export interface TokenCounts {
   readonly cache_write_5m_tokens: number
   readonly cache_write_1h_tokens: number
   readonly output_tokens: number
+  /** Part of the output; 0 where the upstream does not tell. */
+  readonly reasoning_tokens: number
+  /** Searches that the provider made for the call. */
+  readonly web_searches: number
   /** True when at least one figure is our guess, as for a stream that broke off. */
   readonly estimated: boolean
 }
@@ -17,6 +21,8 @@ export const noTokens: TokenCounts = {
   cache_write_5m_tokens: 0,
   cache_write_1h_tokens: 0,
   output_tokens: 0,
+  reasoning_tokens: 0,
+  web_searches: 0,
   estimated: false,
 }
 
@@ -36,8 +42,16 @@ export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
     cache_write_5m_tokens: fiveMinutes ?? unsplit(written, hour, counts) ?? counts.cache_write_5m_tokens,
     cache_write_1h_tokens: hour ?? counts.cache_write_1h_tokens,
     output_tokens: tokenCount(usage['output_tokens']) ?? counts.output_tokens,
+    reasoning_tokens: part(usage, 'output_tokens_details', 'thinking_tokens') ?? counts.reasoning_tokens,
+    web_searches: part(usage, 'server_tool_use', 'web_search_requests') ?? counts.web_searches,
     estimated: counts.estimated,
   }
+}
+
+/** A figure in an object that most answers do without. */
+function part(usage: Json, object: string, name: string): number | undefined {
+  const given = usage[object]
+  return isRecord(given) ? tokenCount(given[name]) : undefined
 }
 
 /** A total without a split must not count again what an earlier split already put into the 1-hour figure. */

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import { sseReader } from '../../../contract/sse.ts'
 import { isRecord, type Json, recordOf, textIn } from '../../platform/json.ts'
-import { withUsage } from '../counting/token-counts.ts'
+import { noTokens, type TokenCounts, withUsage } from '../counting/token-counts.ts'
 import type { StopReason } from '../translated/model-event.ts'
-import { noUsage, type PivotEvent, type PivotUsage } from './pivot-event.ts'
+import type { PivotEvent } from './pivot-event.ts'
 
 /** Reads an answer in Anthropic's format from its bytes, which may be cut anywhere. Never throws. */
 export interface PivotReader {
@@ -86,7 +86,7 @@ interface OpenBlock {
 
 /** What was read of one message so far. */
 class MessageReading {
-  #usage: PivotUsage = noUsage
+  #usage: TokenCounts = noTokens
   #open: OpenBlock | undefined
   #isOver = false
 
@@ -181,12 +181,7 @@ class MessageReading {
   }
 
   #used(usage: unknown): PivotEvent {
-    const details = recordOf(recordOf(usage)['output_tokens_details'])
-    const thinking = details['thinking_tokens']
-    this.#usage = {
-      ...withUsage(this.#usage, usage),
-      reasoning_tokens: typeof thinking === 'number' ? thinking : this.#usage.reasoning_tokens,
-    }
+    this.#usage = withUsage(this.#usage, usage)
     return { type: 'usage', usage: this.#usage }
   }
 }

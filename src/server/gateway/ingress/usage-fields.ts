@@ -1,13 +1,13 @@
-import type { PivotUsage } from './pivot-event.ts'
+import type { TokenCounts } from '../counting/token-counts.ts'
 
 /** OpenAI's input tokens contain those that were read from the cache or written to it. */
-function inputTokens(usage: PivotUsage) {
+function inputTokens(usage: TokenCounts) {
   const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   return { written, all: usage.input_tokens + usage.cache_read_tokens + written }
 }
 
 /** Usage as Chat Completions states it. */
-export function chatUsage(usage: PivotUsage) {
+export function chatUsage(usage: TokenCounts) {
   const { written, all } = inputTokens(usage)
   return {
     prompt_tokens: all,
@@ -19,7 +19,7 @@ export function chatUsage(usage: PivotUsage) {
 }
 
 /** Usage as Responses states it. */
-export function responseUsage(usage: PivotUsage) {
+export function responseUsage(usage: TokenCounts) {
   const { written, all } = inputTokens(usage)
   return {
     input_tokens: all,

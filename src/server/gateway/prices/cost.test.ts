@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Rates, TieredRate } from '../../config/config.ts'
 import { noTokens, type TokenCounts } from '../counting/token-counts.ts'
-import { costOf } from './cost.ts'
+import { costOf, createAppliedRates } from './cost.ts'
 import { flatRate } from './rates.ts'
 
 /** Claude Opus 5.5. */
@@ -48,4 +48,17 @@ test('a cost is exact, however small the rate and however many the tokens', () =
   assert.equal(costOf({ input: flatRate(0.1) }, { ...noTokens, input_tokens: 3 }), '0.0000003')
   const tokens = { ...noTokens, input_tokens: 9_007_199_254_740_991 }
   assert.equal(costOf({ input: flatRate(0.000001) }, tokens), '9007.199254740991')
+})
+
+test('the rates that were applied are told per token, as exact decimals, by the tier of the call', () => {
+  const applied = createAppliedRates(gemini)
+  const short = { ...noTokens, input_tokens: 200_000 }
+  const rates = { input: '0.000002', cache_read: '0.0000002', output: '0.000012' }
+  assert.deepEqual(applied(short), rates)
+  assert.deepEqual(applied({ ...short, cache_read_tokens: 1 }), {
+    input: '0.000004',
+    cache_read: '0.0000004',
+    output: '0.000018',
+  })
+  assert.deepEqual(applied(short), rates)
 })

@@ -156,3 +156,13 @@ for (const [provider, protocol] of shown) {
     assert.deepEqual(lacking, [])
   })
 }
+
+test('where a price comes from is told with its version', () => {
+  const imported = { 'anthropic/claude-x': { rates: { input: flatRate(3) } } }
+  const book = createPriceBook({ imported, importedVersion: '1a2b3c4d', now: () => new Date('2026-11-21T12:00:00Z') })
+  const labelOf = (upstreamModel: string, prices: object = {}) =>
+    book.factsOf({ deployment: { ...deploymentAt('http://x'), ...prices }, upstreamModel }).price?.label
+  assert.equal(labelOf('claude-x'), 'import 1a2b3c4d')
+  assert.match(labelOf('claude-opus-5-5') ?? '', /^catalogue genai-prices \d+\.\d+\.\d+$/)
+  assert.equal(labelOf('claude-x', { prices: { input: 1 } }), 'config')
+})

@@ -1,7 +1,9 @@
 import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../config/config.ts'
 import type { Target } from '../call.ts'
+import type { TokenCounts } from '../counting/token-counts.ts'
+import { type AppliedRates, createAppliedRates } from './cost.ts'
 import { limitsOf, type ModelLimits } from './model-limits.ts'
-import { findInTable, periodAt } from './price-table.ts'
+import { findInTable, periodAt, tableVersion } from './price-table.ts'
 import { completed, type KnownRates, ratesOfParams, ratesOfPeriod } from './rates.ts'
 
 /** What a model costs, from the lists that know it. */
@@ -9,6 +11,10 @@ export interface ModelPrice {
   readonly rates: KnownRates
   /** The first of the lists that gave a rate: the deployment's parameters, an imported file, the service's own table. */
   readonly source: 'config' | 'import' | 'catalogue'
+  /** The same with its version, such as `catalogue genai-prices 0.1.8`. */
+  readonly label: string
+  /** The rates as a call is charged with them. */
+  readonly applied: (tokens: TokenCounts) => AppliedRates
 }
 
 /** What is known of a model at a deployment. */
@@ -26,6 +32,8 @@ export interface PriceBook {
 
 interface Options {
   readonly imported: PriceSettings['imported']
+  /** What the imported lists are known by; none by default. */
+  readonly importedVersion?: string | undefined
   /** Some prices change on a day that is known before. */
   readonly now?: () => Date
 }
@@ -39,7 +47,7 @@ const dayMs = 86_400_000
  * Joins the lists of prices rate by rate: a deployment's own parameters, then imported files, then the table. A server of
  * one's own, such as Ollama, has no price unless its deployment or a file states one.
  */
-export function createPriceBook({ imported, now = () => new Date() }: Options): PriceBook {
+export function createPriceBook({ imported, importedVersion = '', now = () => new Date() }: Options): PriceBook {
   // By the deployment itself, not its id: after a reload another one may have that.
   let remembered = new WeakMap<Deployment, Map<string, ModelFacts>>()
   let count = 0
@@ -64,7 +72,7 @@ export function createPriceBook({ imported, now = () => new Date() }: Options): 
       const known = memory.get(upstreamModel)
       if (known) return known
       const stated = imported[`${deployment.provider}/${upstreamModel}`]
-      const facts = join({ deployment, upstreamModel, imported: stated, time })
+      const facts = join({ deployment, upstreamModel, imported: stated, importedVersion, time })
       memory.set(upstreamModel, facts)
       count++
       return facts
@@ -76,10 +84,11 @@ interface Lists {
   readonly deployment: Pick<Deployment, 'provider' | 'prices'>
   readonly upstreamModel: string
   readonly imported: ImportedModel | undefined
+  readonly importedVersion: string
   readonly time: Date
 }
 
-function join({ deployment, upstreamModel, imported, time }: Lists): ModelFacts {
+function join({ deployment, upstreamModel, imported, importedVersion, time }: Lists): ModelFacts {
   const entry = findInTable(deployment.provider, upstreamModel)
   const period = entry && periodAt(entry, time)
   const table = period ? ratesOfPeriod(period) : {}
@@ -92,8 +101,13 @@ function join({ deployment, upstreamModel, imported, time }: Lists): ModelFacts 
     ...(entry?.name !== undefined && { name: entry.name }),
     ...(contextWindow !== undefined && { contextWindow }),
     ...(maxOutput !== undefined && { maxOutput }),
-    ...(rates && { price: { rates, source: sourceOf(own, imported?.rates ?? {}) } }),
+    ...(rates && { price: priceOf(rates, sourceOf(own, imported?.rates ?? {}), importedVersion) }),
   }
+}
+
+function priceOf(rates: KnownRates, source: ModelPrice['source'], importedVersion: string): ModelPrice {
+  const versions = { config: '', import: importedVersion, catalogue: tableVersion() }
+  return { rates, source, label: `${source} ${versions[source]}`.trim(), applied: createAppliedRates(rates) }
 }
 
 function sourceOf(own: Rates, imported: Rates): ModelPrice['source'] {

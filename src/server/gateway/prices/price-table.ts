@@ -58,6 +58,12 @@ export function priceTable(): PriceTable {
   return table
 }
 
+/** Name and version of the list that the table was made from, such as `genai-prices 0.1.8`. */
+export const tableVersion = (): string =>
+  priceTable()
+    .source.replace(/^@\w+\//, '')
+    .split(',')[0] ?? ''
+
 /** Our names of providers that the table has under another one. */
 const tableNames: Readonly<Record<string, string>> = { gemini: 'google', vertex: 'google', bedrock: 'aws' }
 

@@ -28,7 +28,14 @@ function requestOf(body: string, { model = claude, kind = 'messages', beta, deny
     ...(beta !== undefined && { 'anthropic-beta': beta }),
   }
   const bytes = Buffer.from(body)
-  const call = { kind, body: bytes, headers, query: '?beta=true', requestId: 'req_1', caller: { principal: 'k' } }
+  const call = {
+    kind,
+    body: bytes,
+    headers,
+    query: '?beta=true',
+    requestId: 'req_1',
+    caller: { principal: 'k', key: undefined },
+  }
   const deployment = deploymentAt('https://bedrock-runtime.eu-west-1.amazonaws.com', {
     provider: 'bedrock',
     protocol: 'bedrock-invoke',

@@ -80,6 +80,7 @@ test('F17: a line of 10 MB is relayed, in memory that does not grow with it', ()
       end: () => undefined,
     },
     open: () => undefined,
+    scrub: bytes => bytes,
     pingAfterMs: 60_000,
     holdBackMs: 60_000,
     onFirstContent: () => undefined,
@@ -135,6 +136,8 @@ const none = {
   cache_write_5m_tokens: 0,
   cache_write_1h_tokens: 0,
   output_tokens: 0,
+  reasoning_tokens: 0,
+  web_searches: 0,
 }
 const oddCounts = [-1, 1.5, 1e15, Number.MAX_SAFE_INTEGER, '7', null]
 

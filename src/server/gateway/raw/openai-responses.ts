@@ -15,7 +15,7 @@ export const openAiResponses: Wire = {
   readAnswer(body) {
     const response = recordOf(readJson(body))
     return {
-      usage: countedOr(responsesUsageOf(response['usage']), response['output']),
+      usage: countedOr(responsesUsageOf(response['usage'], response['output']), response['output']),
       stopReason: stopReasonOf(response),
     }
   },

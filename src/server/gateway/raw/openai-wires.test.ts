@@ -149,8 +149,12 @@ const stated = {
   cache_write_5m_tokens: 0,
   cache_write_1h_tokens: 0,
   output_tokens: 9,
+  reasoning_tokens: 0,
+  web_searches: 0,
   estimated: false,
 }
+/** With the reasoning and the searches that a response tells of. */
+const statedByResponse = { ...stated, reasoning_tokens: 4, web_searches: 2 }
 const ofResponse = {
   input_tokens: 100,
   output_tokens: 9,
@@ -158,15 +162,16 @@ const ofResponse = {
   input_tokens_details: { cached_tokens: 60 },
   output_tokens_details: { reasoning_tokens: 4 },
 }
-const answer = { id: 'r', object: 'response', status: 'completed', output: [], usage: ofResponse }
+const searches = [{ type: 'web_search_call', id: 'ws_1' }, { type: 'message' }, { type: 'web_search_call', id: 'ws_2' }]
+const answer = { id: 'r', object: 'response', status: 'completed', output: searches, usage: ofResponse }
 
 const wholes = [
   ['chat', { choices: [{ finish_reason: 'length', message: { content: 'a' } }], usage: details }, stated, 'length'],
-  ['responses', answer, stated, 'completed'],
+  ['responses', answer, statedByResponse, 'completed'],
   [
     'responses',
     { ...answer, status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
-    stated,
+    statedByResponse,
     'max_output_tokens',
   ],
   [
@@ -211,25 +216,25 @@ const streams: readonly (readonly [string, Kind, string, object])[] = [
     'Responses',
     'responses',
     `${event('response.created')}${event('response.output_text.delta', { delta: 'Hello' })}${event('response.completed', { response: answer })}`,
-    { usage: stated, stopReason: 'completed', outcome: 'completed' },
+    { usage: statedByResponse, stopReason: 'completed', outcome: 'completed' },
   ],
   [
     'Responses that end incomplete',
     'responses',
     `${event('response.created')}${event('response.output_text.delta', { delta: 'a' })}${event('response.incomplete', { response: { ...answer, status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } })}`,
-    { usage: stated, stopReason: 'max_output_tokens', outcome: 'completed' },
+    { usage: statedByResponse, stopReason: 'max_output_tokens', outcome: 'completed' },
   ],
   [
     'Responses that fail behind content',
     'responses',
     `${event('response.output_text.delta', { delta: 'a' })}${event('response.failed', { response: { ...answer, status: 'failed', error: { code: 'server_error', message: 'x' } } })}`,
-    { usage: stated, stopReason: 'failed', outcome: 'failed' },
+    { usage: statedByResponse, stopReason: 'failed', outcome: 'failed' },
   ],
   [
     'Responses whose last event is longer than what is kept',
     'responses',
-    `${event('response.output_text.delta', { delta: 'a' })}${event('response.completed', { response: { id: 'r', instructions: 'x'.repeat(300_000), usage: ofResponse, metadata: {} } })}`,
-    { usage: stated, stopReason: 'completed', outcome: 'completed' },
+    `${event('response.web_search_call.completed').repeat(2)}${event('response.output_text.delta', { delta: 'a' })}${event('response.completed', { response: { id: 'r', instructions: 'x'.repeat(300_000), usage: ofResponse, metadata: {} } })}`,
+    { usage: statedByResponse, stopReason: 'completed', outcome: 'completed' },
   ],
 ]
 
@@ -240,7 +245,7 @@ for (const [what, kind, body, expected] of streams) {
     assert.equal(text, body)
     const { usage, stopReason, outcome } = ending as Outcome
     if (!what.includes('longer')) assert.deepEqual({ usage, stopReason, outcome }, expected)
-    else assert.deepEqual(usage, stated)
+    else assert.deepEqual(usage, statedByResponse)
   })
 }
 

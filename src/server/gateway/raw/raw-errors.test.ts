@@ -32,6 +32,48 @@ test('E10, S40: an upstream that echoes our key in an error does not give it awa
   assert.equal(await (await post(ask)).text(), '{"error":"bad key [secret], [secret]"}')
 })
 
+test('S40: a credential in a header of any name is not given away, nor its scheme the reason to miss it', async () => {
+  const upstream = await startScriptedUpstream({
+    script: [{ status: 401, body: '"abcdefgh-1; Token abcdefgh-1; v2"' }],
+  })
+  const headers = { 'x-team-token': 'Token abcdefgh-1', 'anthropic-beta': 'v2' }
+  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url, { headers })] })
+  after(async () => {
+    await app.stop()
+    await upstream.stop()
+  })
+  assert.equal(await (await app.post(ask)).text(), '"[secret]; [secret]; v2"')
+})
+
+test('S40: an upstream that echoes our key in the middle of a stream does not give it away, wherever it is cut', async () => {
+  const key = 'sk-provider-canary-0001'
+  const start = 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":1}}}\n\n'
+  const block = 'event: content_block_start\ndata: {"type":"content_block_start","index":0}\n\n'
+  const error = `event: error\ndata: {"type":"error","error":{"type":"api_error","message":"bad ${key}"}}\n\n`
+  const cut = error.indexOf(key) + 5
+  const { post, booked } = await pair([
+    { frames: [start, block, error.slice(0, cut), error.slice(cut)], chunkDelayMs: 5 },
+  ])
+  const text = await (await post(streamed)).text()
+  assert.equal(text, start + block + error.replace(key, '[secret]'))
+  assert.equal(booked[0]?.outcome, 'failed')
+})
+
+test('S54: a header of an upstream that holds our key, or text in the place of an id, does not reach the client', async () => {
+  const headers = {
+    'request-id': 'my key is sk-provider',
+    'x-request-id': 'sk-provider-canary-0001',
+    'anthropic-ratelimit-requests-limit': 'sk-provider-canary-0001',
+    'anthropic-ratelimit-tokens-limit': '7',
+  }
+  const { post } = await pair([{ headers }])
+  const answer = await post(ask)
+  assert.match(answer.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
+  assert.equal(answer.headers.get('x-request-id'), null)
+  assert.equal(answer.headers.get('anthropic-ratelimit-requests-limit'), null)
+  assert.equal(answer.headers.get('anthropic-ratelimit-tokens-limit'), '7')
+})
+
 test('an error body is read up to 1 MB', async () => {
   const { post } = await pair([{ status: 500, body: 'x'.repeat(3_000_000) }])
   assert.equal((await (await post(ask)).text()).length, 1024 * 1024)

@@ -8,6 +8,7 @@ import {
   upstreamFault,
 } from '../upstream/exchange.ts'
 import { streamHeaders } from '../upstream/headers.ts'
+import { scrubbed } from '../upstream/scrub.ts'
 import { counted } from './counted.ts'
 import type { RawRefusals } from './raw-refusals.ts'
 import { StreamRelay } from './stream-relay.ts'
@@ -36,6 +37,7 @@ export class RawStream implements AnswerStream {
     const { sink, head, wire, attempt } = options
     this.#relay = new StreamRelay({
       ...options,
+      scrub: bytes => scrubbed(bytes, attempt.target.deployment),
       open: () => sink.head(head.status, { ...typed(head, wire), ...streamHeaders }),
       onFirstContent: () => {
         this.#firstContentMs = performance.now() - attempt.startedMs

@@ -32,7 +32,7 @@ class ResponsesTap extends StreamTap {
     const response = dataOf(frame)?.['response']
     // The answer once more, whole: one too long to be kept has its usage near the end.
     const usage = isRecord(response) ? response['usage'] : lastUsage(frame)
-    const update = responsesUsageOf(usage)
+    const update = responsesUsageOf(usage, recordOf(response)['output'])
     this.counts = { ...this.counts, ...update }
     this.hasFinalCount ||= update.output_tokens !== undefined
     this.stopReason = isRecord(response) ? stopReasonOf(response) : name.slice('response.'.length)
@@ -48,6 +48,9 @@ class ResponsesTap extends StreamTap {
   #onProgress(name: string, frame: Buffer): void {
     if (this.end === undefined) this.isUnderWay = true
     this.hasContent = true
+    // The ending tells of all of them, unless it is too long to be kept or never comes.
+    if (name === 'response.web_search_call.completed')
+      this.counts = { ...this.counts, web_searches: this.counts.web_searches + 1 }
     if (!name.endsWith('.delta')) return
     const at = frame.indexOf(deltaKey)
     if (at >= 0) this.contentBytes += stringEnd(frame, at + deltaKey.length - 1) - at - deltaKey.length - 1

@@ -8,6 +8,8 @@ interface Options {
   readonly sink: Sink
   /** Sends the head of the answer. */
   readonly open: () => void
+  /** Takes the credential out of an upstream's error; the very same bytes where it does not stand. */
+  readonly scrub: (bytes: Buffer) => Buffer
   /** Silence toward the client after which a ping goes out. */
   readonly pingAfterMs: number
   /** How long a stream without content is held back. */
@@ -58,8 +60,9 @@ export class StreamRelay {
 
   /** False when the upstream has failed with nothing out yet. Throws for bytes that are not in the wire's framing. */
   push(controller: Dispatcher.DispatchController, chunk: Buffer): boolean {
-    const ready = this.#ready(chunk)
-    for (const piece of ready) this.tap.push(piece)
+    const pieces = this.#ready(chunk)
+    for (const piece of pieces) this.tap.push(piece)
+    const ready = this.#cleaned(pieces)
     if (this.#isOpen) {
       if (!this.#send(ready)) this.#block(controller)
       return true
@@ -75,9 +78,10 @@ export class StreamRelay {
   finish(): StreamEnd {
     const { tap } = this
     const wasOver = tap.end !== undefined
-    const rest = this.#cutter.flush()
-    for (const piece of rest) tap.push(piece)
+    const pieces = this.#cutter.flush()
+    for (const piece of pieces) tap.push(piece)
     tap.finish()
+    const rest = this.#cleaned(pieces)
     if (tap.end === undefined) return 'cut'
     if (!this.#isOpen) {
       if (tap.end === 'error' && !tap.isUnderWay) return 'refused'
@@ -112,6 +116,12 @@ export class StreamRelay {
   #ready(chunk: Buffer): readonly Buffer[] {
     if (!this.#unwrap) return this.#cutter.push(chunk)
     return this.#unwrap(chunk).flatMap(frames => this.#cutter.push(frames))
+  }
+
+  /** What comes with an error may repeat the credential. It is in one piece then, so that no cut hides it. */
+  #cleaned(pieces: readonly Buffer[]): readonly Buffer[] {
+    const isError = this.tap.end === 'error' && pieces.length > 0
+    return isError ? [this.#options.scrub(Buffer.concat(pieces))] : pieces
   }
 
   #hold(pieces: readonly Buffer[]): void {

@@ -17,9 +17,15 @@ const start = frame('message_start', {
   },
 })
 const delta = (text: string) => frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })
+const lastUsage = {
+  output_tokens: 12,
+  input_tokens: 9,
+  output_tokens_details: { thinking_tokens: 5 },
+  server_tool_use: { web_search_requests: 2 },
+}
 const ending = [
   frame('message_delta', { delta: { stop_reason: 'pause_turn' }, usage: { output_tokens: 11 } }),
-  frame('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 12, input_tokens: 9 } }),
+  frame('message_delta', { delta: { stop_reason: 'tool_use' }, usage: lastUsage }),
   frame('message_stop'),
 ].join('')
 const whole = `${start}: a comment\n\n${frame('ping')}${delta('event: message_delta\n\nerror')}${delta('é😀')}${ending}`
@@ -38,6 +44,8 @@ const expected = {
     cache_write_5m_tokens: 10,
     cache_write_1h_tokens: 20,
     output_tokens: 12,
+    reasoning_tokens: 5,
+    web_searches: 2,
     estimated: false,
   },
   stopReason: 'tool_use',

@@ -24,7 +24,14 @@ interface Part {
 
 function requestOf(body: string, { wire = vertexAnthropic, kind = 'messages', headers = {}, at = {} }: Part = {}) {
   const bytes = Buffer.from(body)
-  const call = { kind, body: bytes, headers, query: '?beta=true', requestId: 'req_1', caller: { principal: 'k' } }
+  const call = {
+    kind,
+    body: bytes,
+    headers,
+    query: '?beta=true',
+    requestId: 'req_1',
+    caller: { principal: 'k', key: undefined },
+  }
   const ask = readRequest(call)
   const target = { deployment: { ...deployment, ...at }, upstreamModel: deployment.upstreamModel }
   const attempt = { call: { ...call, signal: new AbortController().signal }, ask, target, ownHeaders: {}, startedMs: 0 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFallbackPlan, type FallbackReason } from './fallbacks.ts'
+import { createFallbackPlan, type FallbackReason, reachableNames } from './fallbacks.ts'
 
 const settings = {
   fallbacks: { a: ['b', 'c'], b: ['d'], 'x/*': ['c'] },
@@ -49,3 +49,17 @@ const table = [
 for (const [name, reason, given, expected] of table) {
   test(`fallbacks: ${name}`, () => assert.deepEqual(chain(reason, given), expected))
 }
+
+test('every name that a plan can come to is reachable, by whatever reason, and none that nobody serves', () => {
+  const aliasOf = (name: string) => (name === 'c' ? undefined : name.startsWith('x/') ? 'x/*' : name)
+  const reach = (asked: string, header?: string) => reachableNames({ settings, asked, header, aliasOf }).toSorted()
+  assert.deepEqual(reach('a'), ['a', 'b', 'd', 'lenient', 'long'])
+  assert.deepEqual(reach('b'), ['b', 'd'])
+  assert.deepEqual(reach('x/y'), ['x/y'])
+  assert.deepEqual(reach('d', 'b, c'), ['b', 'd'])
+})
+
+test('a circle of fallbacks is walked once', () => {
+  const circle = { ...settings, fallbacks: { a: ['b'], b: ['a'] }, contextWindowFallbacks: {}, policyFallbacks: {} }
+  assert.deepEqual(reachableNames({ settings: circle, asked: 'a', header: 'b', aliasOf: name => name }), ['a', 'b'])
+})

@@ -44,6 +44,25 @@ export function createFallbackPlan({ settings, asked, header, isServed }: Option
   }
 }
 
+interface Reach extends Pick<Options, 'settings' | 'header'> {
+  readonly asked: string
+  /** The alias that covers a name; undefined for a name that nobody serves. */
+  readonly aliasOf: (name: string) => string | undefined
+}
+
+/** Every name that a plan may ever come to, the one that was asked for first. */
+export function reachableNames({ settings, asked, header, aliasOf }: Reach): readonly string[] {
+  const tables = [settings.fallbacks, settings.contextWindowFallbacks, settings.policyFallbacks]
+  const reached = new Set([asked, ...namesOf(header)])
+  // What is added on the way is walked through as well.
+  for (const name of reached) {
+    const alias = aliasOf(name)
+    if (alias === undefined) reached.delete(name)
+    else for (const table of tables) for (const next of listOf(table, { name, alias })) reached.add(next)
+  }
+  return [...reached]
+}
+
 function tableOf(settings: Options['settings'], reason: FallbackReason): Fallbacks {
   switch (reason) {
     case 'exhausted':

@@ -122,7 +122,7 @@ test('F19: in an outage of 60 s the tries of 200 clients are spread out, 3 a cal
       headers: {},
       query: '',
       requestId,
-      caller: { principal: 'p' },
+      caller: { principal: 'p', key: undefined },
       signal,
     } as const
     while ((await app.gateway.call(call, sink)).outcome !== 'completed') clock.ms += 1_000 * (0.5 + Math.random())

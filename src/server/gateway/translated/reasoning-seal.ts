@@ -1,4 +1,5 @@
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { Keyring } from '../../platform/seal.ts'
 import type { ReasoningSeal } from './codec.ts'
 
 /** How every signature of ours begins. No provider's own one does. */
@@ -10,28 +11,35 @@ export type ReasoningSeals = (bound: { readonly provider: string; readonly model
 /** Longer states are not carried: a request could not hold many of them. */
 const maxSealLength = 4 * 1024 * 1024
 
+/** A sub-key of one encryption key, and its name in signatures. */
+interface SignatureKey {
+  readonly id: string
+  readonly key: Buffer
+}
+
 /**
  * Signatures `sy1.keyId.payload.mac`: the payload names provider and model and holds the opaque state, the mac is
- * HMAC-SHA-256 under a sub-key of `secret` (32 bytes or more). All replicas that share the secret read each other's.
- * Source: Gateway, section 2.3.
+ * HMAC-SHA-256 under a sub-key of the ring's first key. All replicas that share the ring read each other's, those under
+ * its older keys too. Source: Gateway, section 2.3.
  */
-export function createReasoningSeals(secret: Buffer): ReasoningSeals {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'switchyard reasoning seal', 32))
-  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8)
-  const macOf = (head: string): Buffer => createHmac('sha256', key).update(head).digest()
+export function createReasoningSeals(keyring: Keyring): ReasoningSeals {
+  const keys = keyring.ids.flatMap(id => keyring.derive(id, 'reasoning seal') ?? []).map(named)
+  const [current] = keys
+  if (!current) throw new Error('a keyring needs a key')
 
   return ({ provider, model }) => ({
     seal(state) {
       const payload = Buffer.from(JSON.stringify({ provider, model, state })).toString('base64url')
-      const head = `${sealPrefix}${keyId}.${payload}`
-      return `${head}.${macOf(head).toString('base64url')}`
+      const head = `${sealPrefix}${current.id}.${payload}`
+      return `${head}.${macOf(head, current).toString('base64url')}`
     },
     open(signature) {
-      if (!signature.startsWith(`${sealPrefix}${keyId}.`) || signature.length > maxSealLength) return undefined
+      const signer = keys.find(({ id }) => signature.startsWith(`${sealPrefix}${id}.`))
+      if (!signer || signature.length > maxSealLength) return undefined
       const end = signature.lastIndexOf('.')
       const head = signature.slice(0, end)
       const mac = Buffer.from(signature.slice(end + 1), 'base64url')
-      const expected = macOf(head)
+      const expected = macOf(head, signer)
       if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return undefined
       // The mac holds, so this is what `seal` wrote.
       const payload = JSON.parse(Buffer.from(head.slice(sealPrefix.length + 9), 'base64url').toString()) as Payload
@@ -39,6 +47,10 @@ export function createReasoningSeals(secret: Buffer): ReasoningSeals {
     },
   })
 }
+
+const named = (key: Buffer): SignatureKey => ({ id: createHash('sha256').update(key).digest('hex').slice(0, 8), key })
+
+const macOf = (head: string, { key }: SignatureKey): Buffer => createHmac('sha256', key).update(head).digest()
 
 interface Payload {
   readonly provider: string

@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
 import { noTokens } from '../counting/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
+import { secretsOf } from './scrub.ts'
 import { upstreamFailure } from './upstream-failure.ts'
 
 export type Controller = Dispatcher.DispatchController
@@ -115,8 +116,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#fail(upstreamFault(this.#attempt, fault))
       return
     }
-    const { ownHeaders, call } = this.#attempt
-    this.#head = { status, headers: { 'request-id': call.requestId, ...relayedHeaders(headers), ...ownHeaders } }
+    const { ownHeaders, call, target } = this.#attempt
+    const relayed = relayedHeaders(headers, secretsOf(target.deployment))
+    this.#head = { status, headers: { 'request-id': call.requestId, ...relayed, ...ownHeaders } }
     if (status < 300 && this.#reader.isStream(headers)) this.#stream = this.#reader.stream(this.#head)
   }
 

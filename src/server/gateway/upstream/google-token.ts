@@ -1,10 +1,9 @@
 import { sign } from 'node:crypto'
-import type { Dispatcher } from 'undici'
 import type { GoogleServiceAccount } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { jsonOr, recordOf } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
-import { Pool } from '../../platform/undici.ts'
+import { smallRequest } from './small-request.ts'
 
 /** Gives the access token of a service account: at once while one is valid, else when it has come. */
 export type GoogleTokens = (account: GoogleServiceAccount) => string | Promise<string>
@@ -25,9 +24,6 @@ const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const lifetimeSeconds = 3_600
 /** A token is not used in its last minute: a call may wait for its connection. */
 const marginMs = 60_000
-const connectMs = 5_000
-const answerMs = 10_000
-const maxAnswerBytes = 64 * 1024
 
 /**
  * Tokens of service accounts, asked for when needed and kept until a minute before they expire; callers that come
@@ -63,18 +59,12 @@ async function requestToken(
   account: GoogleServiceAccount,
   { outbound, nowMs }: { readonly outbound: Pick<Outbound, 'connect'>; readonly nowMs: number },
 ): Promise<{ value: string; expiresInSeconds: number }> {
-  const { origin, pathname, search } = new URL(account.tokenUri)
-  const pool = new Pool(origin, {
-    connect: outbound.connect(connectMs),
-    headersTimeout: answerMs,
-    bodyTimeout: answerMs,
-  })
   try {
     const assertion = signedAssertion(account, Math.floor(nowMs / 1_000))
     const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
-    const { status, text } = await answerOf(pool, {
+    const { status, text } = await smallRequest(outbound, {
       method: 'POST',
-      path: `${pathname}${search}`,
+      url: account.tokenUri,
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'accept-encoding': 'identity' },
       body: form.toString(),
     })
@@ -82,8 +72,6 @@ async function requestToken(
   } catch (cause) {
     const message = 'the access token of the Google service account could not be fetched; see the log'
     throw new AppError('upstream_unreachable', message, { cause })
-  } finally {
-    await pool.destroy()
   }
 }
 
@@ -97,37 +85,18 @@ function signedAssertion({ clientEmail, privateKey, tokenUri }: GoogleServiceAcc
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-interface Answer {
-  readonly status: number
-  readonly text: string
-}
-
-function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const chunks: Buffer[] = []
-  let status = 0
-  let size = 0
-  pool.dispatch(request, {
-    onRequestStart: () => undefined,
-    onResponseStart(_controller, given) {
-      status = given
-    },
-    onResponseData(controller, chunk) {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size > maxAnswerBytes) controller.abort(new Error('the answer of the token endpoint is too long'))
-    },
-    onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
-    onResponseError: (_controller, error) => reject(error),
-  })
-  return promise
+/** No token came: `message` says so in Google's own word, and holds no secret. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused'
 }
 
 /** What goes wrong here ends up in the log: the status and Google's own word, never the body. */
 function readToken(status: number, text: string): { value: string; expiresInSeconds: number } {
   const { access_token: value, expires_in: expiresInSeconds, error } = recordOf(jsonOr(text, undefined))
   if (status !== 200 || typeof value !== 'string' || typeof expiresInSeconds !== 'number') {
-    throw new Error(`the token endpoint answered with status ${status}${typeof error === 'string' ? `: ${error}` : ''}`)
+    // A word such as invalid_grant; a longer text may hold anything.
+    const word = typeof error === 'string' && /^[\w-]{1,60}$/.test(error) ? `: ${error}` : ''
+    throw new TokenRefused(`the token endpoint answered with status ${status}${word}`)
   }
   return { value, expiresInSeconds }
 }

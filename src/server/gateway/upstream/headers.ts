@@ -34,14 +34,18 @@ function withForwarded(headers: Record<string, string>, given: Headers, pattern:
 const answered =
   /^(content-type|retry-after|retry-after-ms|(x-)?request-id|anthropic-ratelimit-.*|x-ratelimit-.*|openai-(processing-ms|version))$/
 
-/** The upstream's headers that reach the client; all others are dropped. Security S54. */
-export function relayedHeaders(headers: Headers): Record<string, string> {
+/** What an id of an upstream looks like; anything else under its name is text. */
+const plainId = /^[\w.:=+/-]{1,200}$/
+
+/** The upstream's headers that reach the client; all others are dropped, and those that hold a secret. Security S54. */
+export function relayedHeaders(headers: Headers, secrets: readonly string[]): Record<string, string> {
   const relayed: Record<string, string> = {}
   for (const name in headers) {
     if (name !== 'content-type' && !answered.test(name)) continue
     const value = headers[name]
     const first = Array.isArray(value) ? value[0] : value
-    if (first !== undefined) relayed[name] = first
+    if (first === undefined || secrets.some(secret => secret !== '' && first.includes(secret))) continue
+    if (!name.endsWith('request-id') || plainId.test(first)) relayed[name] = first
   }
   // OpenAI's name of the same thing.
   const id = relayed['x-request-id']

@@ -4,21 +4,25 @@ const mark = Buffer.from('[secret]')
 /** Shorter values would hit ordinary words. */
 const minSecretLength = 8
 
-/** `body` without the deployment's own credentials, should the upstream echo them; else the very same buffer. */
-export function scrubbed(body: Buffer, { apiKey, headers, aws }: Deployment): Buffer {
-  const held = [
-    apiKey,
-    headers['authorization'],
-    headers['authorization']?.replace(/^\w+\s+/, ''),
-    headers['x-api-key'],
-    headers['api-key'],
-    headers['x-goog-api-key'],
-    aws?.secretAccessKey,
-    aws?.sessionToken,
-  ]
-  const secrets = held.filter(value => value !== undefined && value.length >= minSecretLength)
-  return secrets.reduce((rest, secret) => replaced(rest, Buffer.from(secret ?? '')), body)
+/** Headers whose values upstreams name for good reasons. */
+const harmless = /^(anthropic|openai)-|^(accept|content-type|user-agent)$/
+
+/**
+ * What a deployment's calls are authorised by, as far as the configuration states it. Any header of an operator may be a
+ * credential, whatever its name.
+ */
+export function secretsOf({ apiKey, headers, aws }: Deployment): string[] {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    harmless.test(name.toLowerCase()) ? [] : [value, value.replace(/^\w+\s+/, '')],
+  )
+  return [apiKey, ...values, aws?.secretAccessKey, aws?.sessionToken].filter(value => value !== undefined)
 }
+
+/** `body` without the deployment's own credentials, should the upstream echo them; else the very same buffer. */
+export const scrubbed = (body: Buffer, deployment: Deployment): Buffer =>
+  secretsOf(deployment)
+    .filter(secret => secret.length >= minSecretLength)
+    .reduce((rest, secret) => replaced(rest, Buffer.from(secret)), body)
 
 /** Words of an upstream without the deployment's credentials and without the address it is at. */
 export const scrubbedText = (text: string, deployment: Deployment): string =>

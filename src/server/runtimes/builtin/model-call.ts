@@ -1,14 +1,16 @@
+import type { BudgetReached } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import type { RunPrompt, RunSession } from '../runtime.ts'
+import type { Payer, RunPrompt, RunSession } from '../runtime.ts'
 import { type Answer, collectAnswer } from './answer.ts'
 
 interface ModelRequest {
   readonly session: RunSession
   readonly prompt: RunPrompt
+  readonly payer: Payer
   /** A Messages API body. */
   readonly body: Readonly<Record<string, unknown>>
   readonly signal: AbortSignal
@@ -21,13 +23,18 @@ export interface ModelFailure {
   readonly message: string
   /** True when it broke in mid-answer: the gateway can not repeat that, we can, since nothing of it is stored. */
   readonly isRepeatable: boolean
+  /** How long whoever refused wants us to wait; undefined when they did not say. */
+  readonly retryAfterMs?: number | undefined
 }
 
-export type ModelResult = { readonly answer: Answer } | { readonly failure: ModelFailure }
+export type ModelResult =
+  | { readonly answer: Answer }
+  | { readonly failure: ModelFailure }
+  | { readonly budget: BudgetReached; readonly message: string }
 
 /** Calls a model through our own gateway, in process: same aliases, limits and ledger as for any client. */
 export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRequest): Promise<ModelResult> {
-  const { session, prompt, signal } = request
+  const { session, prompt, payer, signal } = request
   const collected = collectAnswer(request.onText)
   const sink = answerSink(collected.frame)
   const call: Call = {
@@ -36,17 +43,17 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
     headers: {},
     query: '',
     requestId: newId('req'),
-    caller: { principal: prompt.principal },
+    caller: payer,
     session: { session_id: session.id, agent_id: session.agent_id, owner_id: session.owner_id, prompt_id: prompt.id },
     signal,
   }
   try {
     await gateway.call(call, sink)
   } catch (error) {
-    if (error instanceof AppError) return { failure: { ...failureOf(error), isRepeatable: false } }
+    if (error instanceof AppError) return refusedByUs(error)
     throw error
   }
-  if (sink.status() >= 400) return { failure: refusalOf(sink.status(), sink.refusal()) }
+  if (sink.status() >= 400) return { failure: refusalOf(sink.refusal()) }
   const answer = collected.result()
   if (answer.error)
     return { failure: { type: typeOfError(answer.error.type), message: answer.error.message, isRepeatable: true } }
@@ -64,6 +71,7 @@ function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
   const decoder = new TextDecoder()
   const read = sseReader()
   let status = 0
+  let retryAfterMs: number | undefined
   let refusal = ''
   let broken: string | undefined
 
@@ -80,8 +88,9 @@ function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
     }
   }
   const sink: Sink = {
-    head: code => {
+    head: (code, headers) => {
       status = code
+      retryAfterMs = toldToWait(headers)
     },
     data: chunk => {
       take(chunk)
@@ -92,7 +101,17 @@ function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
       if (chunk) take(chunk)
     },
   }
-  return { ...sink, status: () => status, refusal: () => refusal, broken: () => broken }
+  return {
+    ...sink,
+    status: () => status,
+    refusal: () => ({ status, body: refusal, retryAfterMs }),
+    broken: () => broken,
+  }
+}
+
+/** The time that a `retry-after` in seconds names; upstreams that send a date are not waited for. */
+function toldToWait({ 'retry-after': told = '' }: Readonly<Record<string, string>>): number | undefined {
+  return /^\d{1,6}(\.\d+)?$/.test(told) ? Number(told) * 1000 : undefined
 }
 
 const statusTypes: Readonly<Record<number, string>> = {
@@ -100,6 +119,19 @@ const statusTypes: Readonly<Record<number, string>> = {
   429: 'model_rate_limited_error',
   503: 'model_overloaded_error',
   529: 'model_overloaded_error',
+}
+
+/** What the gateway refused. A used up budget is no failure: the run goes on once there is room. */
+function refusedByUs(error: AppError): ModelResult {
+  const budget = usedUpBudget(error)
+  if (budget) return { budget, message: error.message }
+  return { failure: { ...failureOf(error), isRepeatable: false, retryAfterMs: toldToWait(error.headers) } }
+}
+
+/** The budget without room, which the gateway names as the cause; undefined when a provider wants to be paid. */
+function usedUpBudget({ code, cause }: AppError): BudgetReached | undefined {
+  const { type } = (cause ?? {}) as { readonly type?: unknown }
+  return code === 'budget_exceeded' && type === 'budget_reached' ? (cause as BudgetReached) : undefined
 }
 
 function failureOf({ code, message }: AppError): { type: string; message: string } {
@@ -119,13 +151,20 @@ const typeOfError = (type: string): string =>
     billing_error: 'billing_error',
   })[type] ?? 'model_request_failed_error'
 
+interface Refusal {
+  readonly status: number
+  readonly body: string
+  readonly retryAfterMs: number | undefined
+}
+
 /** A refusal of the upstream with its own words, cut to a readable length. */
-function refusalOf(status: number, body: string): ModelFailure {
+function refusalOf({ status, body, retryAfterMs }: Refusal): ModelFailure {
   const message = messageOf(body).slice(0, 500)
   return {
     type: statusTypes[status] ?? 'model_request_failed_error',
     message: `the model refused the request (${status})${message === '' ? '' : `: ${message}`}`,
     isRepeatable: false,
+    retryAfterMs,
   }
 }
 

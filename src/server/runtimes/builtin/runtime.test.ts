@@ -22,6 +22,7 @@ const prompt = {
   model: 'demo',
   system: null,
   principal: 'ada',
+  key_id: null,
 }
 const session = {
   id: 'ses_1',
@@ -102,6 +103,7 @@ const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}
     yield* log as SessionEvent[]
   },
   prompts: async () => [prompt],
+  payer: async ({ principal }) => ({ principal, key: undefined }),
   preview: () => undefined,
   ...changes,
 })

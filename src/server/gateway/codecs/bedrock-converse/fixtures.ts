@@ -1,6 +1,7 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import { type Json, recordOf } from '../../../platform/json.ts'
+import { createKeyring } from '../../../platform/seal.ts'
 import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
@@ -12,7 +13,7 @@ export const nova = 'eu.amazon.nova-pro-v1:0'
 export const gptOss = 'openai.gpt-oss-120b-1:0'
 export const llama = 'us.meta.llama4-maverick-17b-instruct-v1:0'
 
-const seals = createReasoningSeals(Buffer.alloc(32, 7))
+const seals = createReasoningSeals(createKeyring([Buffer.alloc(32, 7)]))
 
 /** The context of a call to a model; its seal is real. */
 export const contextFor = (upstreamModel: string = claude, stream = true): CodecContext => ({

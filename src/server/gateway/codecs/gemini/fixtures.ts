@@ -1,12 +1,13 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
+import { createKeyring } from '../../../platform/seal.ts'
 import { createCallSignatures } from '../../translated/call-signatures.ts'
 import type { CodecContext } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { createReasoningSeals } from '../../translated/reasoning-seal.ts'
 import { gemini } from './codec.ts'
 
-const seals = createReasoningSeals(Buffer.alloc(32, 7))
+const seals = createReasoningSeals(createKeyring([Buffer.alloc(32, 7)]))
 
 /** A call to Gemini as the lane describes it to the codec; with `google` one to Vertex. */
 export function geminiContext(overrides: Partial<CodecContext> = {}): CodecContext {

@@ -16,6 +16,7 @@ export function usageOf(metadata: unknown): UsageUpdate | undefined {
     ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (cached ?? 0)) + (fed ?? 0) }),
     ...(cached !== undefined && { cache_read_tokens: cached }),
     ...((answered ?? thought) !== undefined && { output_tokens: (answered ?? 0) + (thought ?? 0) }),
+    ...(thought !== undefined && { reasoning_tokens: thought }),
   }
   return Object.keys(usage).length === 0 ? undefined : usage
 }

@@ -215,7 +215,7 @@ export class AnswerReader {
   }
 
   #usage(response: Json): void {
-    const usage = responsesUsageOf(response['usage'])
+    const usage = responsesUsageOf(response['usage'], response['output'])
     if (Object.keys(usage).length > 0) this.#blocks.say({ type: 'usage', usage })
   }
 

@@ -83,7 +83,7 @@ const usages = [
 for (const [name, usage, expected] of usages) {
   test(`${name} are split so that no token counts twice`, () => {
     const { input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } =
-      responsesUsageOf(usage)
+      responsesUsageOf(usage, undefined)
     assert.deepEqual(
       [input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens],
       expected,

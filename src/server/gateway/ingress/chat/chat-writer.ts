@@ -1,9 +1,10 @@
 import type { Json } from '../../../platform/json.ts'
+import { noTokens } from '../../counting/token-counts.ts'
 import type { StopReason } from '../../translated/model-event.ts'
 import type { AnswerWriter } from '../answer-writer.ts'
 import { type CustomInput, createCustomInput } from '../custom-input.ts'
 import { openAiProblem } from '../openai-problem.ts'
-import { noUsage, type PivotEvent } from '../pivot-event.ts'
+import type { PivotEvent } from '../pivot-event.ts'
 import type { ToolOrigin } from '../tool-set.ts'
 import { chatUsage } from '../usage-fields.ts'
 
@@ -52,7 +53,7 @@ class ChatWriter {
   readonly #calls: Call[] = []
   /** What the open block is; undefined between blocks and for blocks that chats do not have. */
   #open: 'text' | 'thinking' | Call | undefined
-  #usage = noUsage
+  #usage = noTokens
   #finish = 'stop'
   #hasRole = false
 

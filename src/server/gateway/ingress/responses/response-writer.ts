@@ -1,8 +1,9 @@
 import { type Json, recordOf } from '../../../platform/json.ts'
+import { noTokens } from '../../counting/token-counts.ts'
 import type { StopReason } from '../../translated/model-event.ts'
 import type { AnswerWriter } from '../answer-writer.ts'
 import { openAiProblem } from '../openai-problem.ts'
-import { noUsage, type PivotEvent } from '../pivot-event.ts'
+import type { PivotEvent } from '../pivot-event.ts'
 import type { ToolOrigin } from '../tool-set.ts'
 import { responseUsage } from '../usage-fields.ts'
 import {
@@ -38,7 +39,7 @@ type Block = Extract<PivotEvent, { type: 'block_start' }>['block']
 class ResponseWriter {
   readonly #options: Options
   #model: string
-  #usage = noUsage
+  #usage = noTokens
   #stopReason: StopReason = 'end_turn'
   readonly #output: Json[] = []
   #open: OutputItem | undefined
@@ -186,7 +187,7 @@ class ResponseWriter {
       ...this.#response('failed'),
       error: { code: error.code ?? error.type, message },
       output: this.#output,
-      usage: this.#usage === noUsage ? null : responseUsage(this.#usage),
+      usage: this.#usage === noTokens ? null : responseUsage(this.#usage),
     }
     return this.#frames([{ type: 'response.failed', response }])
   }

@@ -1,0 +1,174 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import type { ModelParams } from '../contract/model-settings.ts'
+import type { ProviderWrite } from '../contract/providers.ts'
+import { addModel, listModels, removeModel } from './model-settings.ts'
+import type { Out } from './out.ts'
+import { someText, wholeNumber } from './parse.ts'
+import { listProviders, removeProvider, setProvider, testProvider } from './providers.ts'
+import { secretOf, secretOfVariable } from './secret-input.ts'
+import { type Registry, type World, withExamples } from './world.ts'
+
+/** Where a key comes from: never from the command line. */
+interface KeyOptions {
+  readonly fromEnv?: string
+}
+
+interface SetOptions extends KeyOptions {
+  readonly apiBase?: string
+  readonly keyless?: boolean
+  readonly awsFromEnv?: boolean
+  readonly region?: string
+  readonly project?: string
+  readonly location?: string
+}
+
+interface AddOptions extends KeyOptions {
+  readonly fromStdin?: boolean
+  readonly apiBase?: string
+  readonly param?: Readonly<Record<string, unknown>>
+}
+
+const providerId = () => new Argument('<id>', 'such as anthropic, openai or bedrock').argParser(someText)
+const fromEnv = () => new Option('--from-env <name>', 'the variable that holds the key; standard input unless given')
+
+/** Adds `providers` and `models`. */
+export function addModelCommands(program: Command, registry: Registry): void {
+  addProviders(program, registry)
+  addModels(program, registry)
+}
+
+function addProviders(program: Command, { world, doing }: Registry): void {
+  const providers = program.command('providers').description('credentials of model providers; needs an admin key')
+  const list = providers
+    .command('list')
+    .alias('ls')
+    .description('show all providers and how they are connected')
+    .action(doing(({ client, out }) => listProviders(client, out)))
+  withExamples(list, ['switchyard providers list', 'switchyard providers list --json'])
+  const set = providers
+    .command('set')
+    .description('store the credential of a provider; it takes the place of the one before')
+    .addArgument(providerId())
+    .addOption(fromEnv())
+    .option('--keyless', 'the server wants no key')
+    .option('--api-base <address>', "the only host that the key is sent to; the provider's own unless given")
+    .option('--region <name>', 'Amazon: the region')
+    .option('--aws-from-env', 'Amazon: take AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN')
+    .option('--project <id>', "Google: the project; the service account's own unless given")
+    .option('--location <name>', 'Google: the location; global unless given')
+    .action(
+      doing<SetOptions>(async ({ client, out }, options, [id = '']) =>
+        setProvider(client, { providerId: id, body: await credentialOf(world, options, out) }, out),
+      ),
+    )
+  withExamples(set, [
+    'switchyard providers set anthropic < key.txt',
+    'switchyard providers set openai --from-env OPENAI_API_KEY',
+    'switchyard providers set bedrock --region us-east-1 --aws-from-env',
+    'switchyard providers set vertex --location europe-west4 < service-account.json',
+  ])
+  const test = providers
+    .command('test')
+    .description('ask a provider whether it takes the credential; exit code 1 when not')
+    .addArgument(providerId())
+    .action(doing(({ client, out }, _, [id = '']) => testProvider(client, { providerId: id }, out)))
+  withExamples(test, ['switchyard providers test anthropic'])
+  const remove = providers
+    .command('remove')
+    .description('remove the stored credential of a provider')
+    .addArgument(providerId())
+    .action(doing(({ client, out }, _, [id = '']) => removeProvider(client, { providerId: id }, out)))
+  withExamples(remove, ['switchyard providers remove openai'])
+  withExamples(providers, ['switchyard providers list', 'switchyard providers set anthropic < key.txt'])
+}
+
+async function credentialOf(world: World, options: SetOptions, out: Out): Promise<ProviderWrite> {
+  const { apiBase, region, project, location, keyless, awsFromEnv, fromEnv: variable } = options
+  const places = { api_base: apiBase, aws_region_name: region, vertex_project: project, vertex_location: location }
+  const given = Object.fromEntries(Object.entries(places).filter(([, value]) => value !== undefined))
+  if (keyless) return given
+  return { ...given, ...(awsFromEnv ? awsOf(world) : keyOf(await secretOf(world, variable, out))) }
+}
+
+function awsOf({ env }: World): ProviderWrite {
+  const session = env['AWS_SESSION_TOKEN']?.trim()
+  return {
+    aws_access_key_id: secretOfVariable({ env }, 'AWS_ACCESS_KEY_ID'),
+    aws_secret_access_key: secretOfVariable({ env }, 'AWS_SECRET_ACCESS_KEY'),
+    ...(session && { aws_session_token: session }),
+  }
+}
+
+/** A service account is JSON, every other key is one word. */
+const keyOf = (secret: string) => (secret.startsWith('{') ? { vertex_credentials: secret } : { api_key: secret })
+
+function addModels(program: Command, { world, doing }: Registry): void {
+  const models = program.command('models').description('models of the service and what serves them; needs an admin key')
+  const list = models
+    .command('list')
+    .alias('ls')
+    .description('show how models are set up, those of the configuration file too')
+    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 200)
+    .option('--cursor <text>', 'go on where a page before has ended')
+    .action(
+      doing<{ limit: number; cursor?: string }>(({ client, out }, { limit, cursor }) =>
+        listModels(client, { limit, cursor }, out),
+      ),
+    )
+  withExamples(list, ['switchyard models list', 'switchyard models list --json'])
+  const add = models
+    .command('add')
+    .description("add a model; without a key of its own it is called with its provider's")
+    .addArgument(new Argument('<name>', 'what clients call it').argParser(someText))
+    .addArgument(new Argument('<model>', '<provider>/<name upstream>').argParser(someText))
+    .addOption(fromEnv().conflicts('fromStdin'))
+    .option('--from-stdin', 'the key comes on standard input')
+    .option('--api-base <address>', "where it is called; the provider's own address unless given")
+    .option('--param <name=value>', 'a parameter as in the configuration file; can be repeated', parameter)
+    .action(
+      doing<AddOptions>(async ({ client, out }, options, [name = '', model = '']) =>
+        addModel(client, { name, params: { model, ...(await paramsOf(world, options, out)) } }, out),
+      ),
+    )
+  withExamples(add, [
+    'switchyard models add opus anthropic/claude-opus-5',
+    'switchyard models add fast openai-compatible/qwen3 --api-base https://vllm.example.com/v1 --from-env VLLM_KEY',
+    'switchyard models add sonnet bedrock/us.anthropic.claude-sonnet-5 --param weight=3 --param rpm=60',
+  ])
+  const remove = models
+    .command('remove')
+    .description('remove a model that was added; calls at work end as they began')
+    .addArgument(new Argument('<id>', 'id of the model, as "models list" shows it').argParser(someText))
+    .action(doing(({ client, out }, _, [id = '']) => removeModel(client, { modelId: id }, out)))
+  withExamples(remove, ['switchyard models remove dep_0199'])
+  withExamples(models, ['switchyard models list', 'switchyard models add opus anthropic/claude-opus-5'])
+}
+
+async function paramsOf(world: World, options: AddOptions, out: Out): Promise<ModelParams> {
+  const { fromEnv: variable, fromStdin, apiBase, param } = options
+  const isKeyed = variable !== undefined || fromStdin
+  return {
+    ...param,
+    ...(apiBase !== undefined && { api_base: apiBase }),
+    ...(isKeyed && keyOf(await secretOf(world, variable, out))),
+  }
+}
+
+const secretNames = /^(api_key|headers|vertex_credentials|aws_(access_key_id|secret_access_key|session_token))$/
+
+/** `weight=3`; the value is JSON where it can be read as that, else text. */
+function parameter(text: string, before: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const [, name, value = ''] = /^(\w+)=(.+)$/s.exec(text) ?? []
+  if (name === undefined) throw new InvalidArgumentError('It must be a name and a value, such as weight=3.')
+  if (secretNames.test(name))
+    throw new InvalidArgumentError(`${name} is a secret: use --from-env or --from-stdin, or the API.`)
+  return { ...before, [name]: jsonOrText(value) }
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

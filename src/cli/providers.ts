@@ -1,0 +1,62 @@
+import type { Client } from '../client/client.ts'
+import type { Provider, ProviderWrite } from '../contract/providers.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { elapsedText, tableLines } from './format.ts'
+import { dim, type Out } from './out.ts'
+import { plainLine } from './plain-text.ts'
+
+/** `providers list`: every provider and how it is connected. */
+export async function listProviders(client: Client, out: Out): Promise<ExitCode> {
+  const answer = await client.providers.list()
+  out.data(answer)
+  const rows = answer.providers.map(provider => [
+    provider.id,
+    stateOf(provider),
+    provider.source ?? '-',
+    provider.masked_api_key ?? '-',
+    plainLine(provider.api_base ?? '-', 80),
+  ])
+  const [headings = '', ...lines] = tableLines(['ID', 'STATE', 'SOURCE', 'KEY', 'API BASE'], rows)
+  out.line(dim(headings))
+  for (const line of lines) out.line(line)
+  for (const { id, error } of answer.providers) if (error !== null) out.note(`${id}: ${error}`)
+  return exitCodes.ok
+}
+
+const stateOf = ({ connected, error }: Provider): string =>
+  error !== null ? 'not used' : connected ? 'connected' : '-'
+
+interface SetArguments {
+  readonly providerId: string
+  readonly body: ProviderWrite
+}
+
+/** `providers set`: stores a credential in the place of the one before. */
+export async function setProvider(client: Client, { providerId, body }: SetArguments, out: Out): Promise<ExitCode> {
+  const provider = await client.providers.set({ params: { provider_id: providerId }, body })
+  out.data(provider)
+  out.line({ text: '✓ ', tone: 'good' }, `${provider.id} is connected; its models are ${provider.id}/<model>`)
+  out.note(dim(`Try it: switchyard providers test ${provider.id}`))
+  return exitCodes.ok
+}
+
+interface Which {
+  readonly providerId: string
+}
+
+/** `providers test`: exit code 1 when the provider does not take the credential. */
+export async function testProvider(client: Client, { providerId }: Which, out: Out): Promise<ExitCode> {
+  const { ok, latency_ms, error } = await client.providers.test({ params: { provider_id: providerId } })
+  out.data({ ok, latency_ms, ...(error !== undefined && { error }) })
+  if (ok) out.line({ text: '✓ ', tone: 'good' }, `${providerId} takes the credential (${elapsedText(latency_ms)})`)
+  else out.line({ text: '✗ ', tone: 'bad' }, error ?? 'it does not work')
+  return ok ? exitCodes.ok : exitCodes.failed
+}
+
+/** `providers remove`: its models cannot be called any more. */
+export async function removeProvider(client: Client, { providerId }: Which, out: Out): Promise<ExitCode> {
+  await client.providers.remove({ params: { provider_id: providerId } })
+  out.data({ id: providerId, removed: true })
+  out.line({ text: '✓ ', tone: 'good' }, `the credential of ${providerId} was removed`)
+  return exitCodes.ok
+}

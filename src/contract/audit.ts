@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { CsvFormat, JsonObject, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+
+/** One change that somebody made. Security: S55. */
+export const AuditEntry = Type.Object({
+  id: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+  principal: Type.String(),
+  role: Type.String(),
+  key_id: Nullable(Type.String({ description: 'The virtual key that was used; null for the master key' })),
+  address: Nullable(Type.String({ description: 'Of the connection; null for what the service did by itself' })),
+  request_id: Nullable(Type.String()),
+  action: Type.String({ description: 'Object and verb, such as `key.create`' }),
+  object_id: Type.String(),
+  owner_id: Nullable(Type.String()),
+  before: Nullable(JsonObject),
+  after: Nullable(JsonObject),
+})
+export type AuditEntry = Static<typeof AuditEntry>
+
+const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
+
+export const auditRoutes = {
+  list: route({
+    id: 'audit.list',
+    method: 'GET',
+    path: '/api/audit',
+    access: 'admin',
+    errorShape: 'nested',
+    query: Type.Object({
+      ...pageQuery,
+      ...rangeQuery,
+      format: CsvFormat,
+      action: Type.Optional(
+        Type.String({
+          maxLength: 100,
+          pattern: '^[a-z_]+[.]([a-z_]+|[*])$',
+          description: 'Such as `key.create`, or `key.*` for all of keys',
+        }),
+      ),
+      object_id: Filter,
+      principal: Filter,
+    }),
+    responses: { 200: Type.Object({ entries: Type.Array(AuditEntry), next_cursor: NextCursor }) },
+    hasCsv: true,
+    summary: 'List changes of the configuration, newest first',
+  }),
+}

@@ -1,0 +1,149 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { BudgetDuration, DateTime, JsonObject, Name, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
+
+export const KeyRole = Type.Union([Type.Literal('user'), Type.Literal('admin')])
+export type KeyRole = Static<typeof KeyRole>
+
+const ShownTime = Type.String({ format: 'date-time' })
+const limits = { minimum: 1, maximum: 2_147_483_647 } as const
+const Count = Type.Integer(limits)
+
+/** A virtual key without its secret. Interface: Gateway API key record; Gaps: section 3. */
+export const ApiKey = Type.Object({
+  id: Type.String(),
+  label: Type.String(),
+  owner_id: Nullable(Type.String({ description: 'The only owner whose objects the key sees; null: all owners' })),
+  role: KeyRole,
+  models: Type.Array(Type.String(), { description: 'Names or `provider/*`; empty: all' }),
+  max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
+  soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
+  budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
+  budget_reset_at: Nullable(ShownTime),
+  spend: Type.Number({ description: 'US dollars spent in this period' }),
+  reserved: Type.Number({ description: 'US dollars held for calls at work' }),
+  rpm_limit: Nullable(Type.Integer()),
+  tpm_limit: Nullable(Type.Integer()),
+  max_parallel_requests: Nullable(Type.Integer()),
+  metadata: JsonObject,
+  prefix: Type.String({ description: 'The first characters of the key' }),
+  last4: Type.String({ description: 'Its last four characters' }),
+  created_at: ShownTime,
+  created_by: Type.String({ description: 'Principal' }),
+  last_used_at: Nullable(ShownTime),
+  expires_at: Nullable(ShownTime),
+  revoked_at: Nullable(ShownTime),
+})
+export type ApiKey = Static<typeof ApiKey>
+
+/** The answer that shows a key, once. */
+export const ShownApiKey = Type.Object({
+  ...ApiKey.properties,
+  key: Type.String({ description: 'Not stored and never shown again' }),
+})
+export type ShownApiKey = Static<typeof ShownApiKey>
+
+/** Body of create and update. Absent: as it is, or the default; null clears. */
+export const ApiKeyWrite = Type.Object({
+  label: Type.Optional(Type.String({ maxLength: 200 })),
+  owner_id: Type.Optional(Nullable(Name)),
+  role: Type.Optional(KeyRole),
+  models: Type.Optional(
+    Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
+  ),
+  max_budget: Type.Optional(Nullable(Usd)),
+  soft_budget: Type.Optional(Nullable(Usd)),
+  budget_duration: Type.Optional(Nullable(BudgetDuration)),
+  rpm_limit: Type.Optional(Nullable(Count)),
+  tpm_limit: Type.Optional(Nullable(Type.Integer({ ...limits, maximum: 1e12 }))),
+  max_parallel_requests: Type.Optional(Nullable(Count)),
+  expires_at: Type.Optional(Nullable(DateTime)),
+  duration: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,3}(s|m|h|d|w|mo)$',
+      description: 'Life from now on, in place of `expires_at`: a number and s, m, h, d, w or mo (months), as in `90d`',
+    }),
+  ),
+  metadata: Type.Optional(Nullable(JsonObject)),
+})
+export type ApiKeyWrite = Static<typeof ApiKeyWrite>
+
+/** True when a list of models covers `name`: a model, or `provider/*`. An empty list covers all. */
+export const coversModel = (models: readonly string[], name: string): boolean =>
+  models.length === 0 ||
+  models.some(entry => entry === name || (entry.endsWith('*') && name.startsWith(entry.slice(0, -1))))
+
+const KeyPath = Type.Object({ key_id: Type.String() })
+const base = { access: 'admin', errorShape: 'nested' } as const
+
+export const keyRoutes = {
+  list: route({
+    ...base,
+    id: 'keys.list',
+    method: 'GET',
+    path: '/api/keys',
+    query: Type.Object({
+      ...pageQuery,
+      owner_id: Type.Optional(Type.String({ maxLength: 200 })),
+      include_revoked: Type.Optional(Type.Boolean({ description: 'Also those that were revoked' })),
+    }),
+    responses: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
+    summary: 'List virtual keys, newest first',
+  }),
+  create: route({
+    ...base,
+    id: 'keys.create',
+    method: 'POST',
+    path: '/api/keys',
+    body: ApiKeyWrite,
+    bodyOptional: true,
+    responses: { 201: ShownApiKey },
+    summary: 'Create a virtual key; the answer shows it, once',
+  }),
+  get: route({
+    ...base,
+    id: 'keys.get',
+    method: 'GET',
+    path: '/api/keys/{key_id}',
+    params: KeyPath,
+    responses: { 200: ApiKey },
+    summary: 'Read one virtual key, also after it was revoked',
+  }),
+  update: route({
+    ...base,
+    id: 'keys.update',
+    method: 'PATCH',
+    path: '/api/keys/{key_id}',
+    params: KeyPath,
+    body: ApiKeyWrite,
+    responses: { 200: ApiKey },
+    summary: 'Update a virtual key; absent fields stay, null clears',
+  }),
+  rotate: route({
+    ...base,
+    id: 'keys.rotate',
+    method: 'POST',
+    path: '/api/keys/{key_id}/rotate',
+    params: KeyPath,
+    body: Type.Object({
+      grace: Type.Optional(
+        Type.String({
+          pattern: '^(0|[1-9][0-9]{0,3})(s|m|h|d|w|mo)$',
+          description: 'How long the old key goes on: `24h`; absent: not at all',
+        }),
+      ),
+    }),
+    bodyOptional: true,
+    responses: { 200: ShownApiKey },
+    summary: 'Give a virtual key a new secret; the answer shows it, once',
+  }),
+  remove: route({
+    ...base,
+    id: 'keys.remove',
+    method: 'DELETE',
+    path: '/api/keys/{key_id}',
+    params: KeyPath,
+    responses: { 204: null },
+    summary: 'Revoke a virtual key for good; repeating it succeeds',
+  }),
+}

@@ -1,0 +1,123 @@
+import { type Static, Type } from 'typebox'
+import { ServiceAccount, Source } from './providers.ts'
+import { route } from './route.ts'
+import { JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
+
+const Text = Type.String({ maxLength: 10_000 })
+const optional = <S extends Parameters<typeof Nullable>[0]>(schema: S) => Type.Optional(Nullable(schema))
+const text = optional(Text)
+const number = optional(Type.Number({ minimum: 0 }))
+const count = optional(Type.Integer({ minimum: 1 }))
+
+/** The upstream side of a model, as `params` of the configuration file. null is as if a field were left out. */
+export const ModelParams = Type.Object(
+  {
+    model: optional(Type.String({ maxLength: 500, description: '`<provider>/<upstream id>`' })),
+    api_base: text,
+    api_key: text,
+    protocol: text,
+    weight: number,
+    headers: optional(Type.Record(Type.String(), Text)),
+    timeouts: optional(Type.Record(Type.String(), Type.Integer({ minimum: 1 }))),
+    timeout: number,
+    stream_timeout: number,
+    rpm: count,
+    tpm: count,
+    max_parallel: count,
+    input_cost_per_token: number,
+    output_cost_per_token: number,
+    cache_read_input_token_cost: number,
+    cache_creation_input_token_cost: number,
+    cache_creation_input_token_cost_above_1hr: number,
+    aws_region_name: text,
+    aws_access_key_id: text,
+    aws_secret_access_key: text,
+    aws_session_token: text,
+    vertex_project: text,
+    vertex_location: text,
+    vertex_credentials: optional(ServiceAccount),
+    deny: optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })),
+  },
+  { additionalProperties: true },
+)
+export type ModelParams = Static<typeof ModelParams>
+
+/** A name that clients can send, with one upstream that serves it. */
+export const ModelSetting = Type.Object({
+  id: Type.String({ description: 'Also the `x-switchyard-deployment` of the calls that it serves' }),
+  model_name: Type.String({ description: 'Entries of one name share its calls by weight' }),
+  params: Type.Unsafe<Readonly<Record<string, unknown>>>({
+    ...JsonObject,
+    description: 'As they were given; of secrets at most the last four characters are shown',
+  }),
+  source: Source,
+  locked: Type.Boolean({ description: 'It is set elsewhere and can only be changed there' }),
+  error: Nullable(Type.String({ description: 'Why it serves no calls' })),
+  created_by: Nullable(Type.String({ description: 'Principal' })),
+  created_at: Nullable(Type.String({ format: 'date-time' })),
+  updated_at: Nullable(Type.String({ format: 'date-time' })),
+})
+export type ModelSetting = Static<typeof ModelSetting>
+
+const fields = {
+  model_name: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Such as `sonnet`; a `*` may stand at its end, as in `provider/*`' }),
+  ),
+  params: Type.Optional(ModelParams),
+  litellm_params: Type.Optional({ ...ModelParams, description: 'Another name of `params`' }),
+}
+
+/** Body of create and update. In an update absent fields and parameters stay, a null parameter is taken away. */
+export const ModelSettingWrite = Type.Object(fields)
+export type ModelSettingWrite = Static<typeof ModelSettingWrite>
+
+const ModelPath = Type.Object({ model_id: Type.String() })
+const base = { access: 'admin', errorShape: 'nested' } as const
+const written = { ...base, body: ModelSettingWrite, bodyLimit: 64 * 1024 } as const
+
+export const modelSettingRoutes = {
+  list: route({
+    ...base,
+    id: 'model_settings.list',
+    method: 'GET',
+    path: '/api/models',
+    query: Type.Object({ ...pageQuery }),
+    responses: { 200: Type.Object({ models: Type.Array(ModelSetting), next_cursor: NextCursor }) },
+    summary: 'List the models as they are set up: those of the configuration first, then those added here',
+  }),
+  create: route({
+    ...written,
+    id: 'model_settings.create',
+    method: 'POST',
+    path: '/api/models',
+    responses: { 201: ModelSetting },
+    summary: 'Add a model; it can be called at once',
+  }),
+  get: route({
+    ...base,
+    id: 'model_settings.get',
+    method: 'GET',
+    path: '/api/models/{model_id}',
+    params: ModelPath,
+    responses: { 200: ModelSetting },
+    summary: 'Read how one model is set up',
+  }),
+  update: route({
+    ...written,
+    id: 'model_settings.update',
+    method: 'PATCH',
+    path: '/api/models/{model_id}',
+    params: ModelPath,
+    responses: { 200: ModelSetting },
+    summary: 'Change a model; absent fields and parameters stay, a null parameter is taken away',
+  }),
+  remove: route({
+    ...base,
+    id: 'model_settings.remove',
+    method: 'DELETE',
+    path: '/api/models/{model_id}',
+    params: ModelPath,
+    responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    summary: 'Remove a model; calls at work end as they began',
+  }),
+}

@@ -1,0 +1,163 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+
+/** What the figures of a report can be broken down by. */
+export const usageDimensions = [
+  'key',
+  'owner',
+  'agent',
+  'session',
+  'model',
+  'deployment',
+  'provider',
+  'outcome',
+  'day',
+  'hour',
+] as const
+export type UsageDimension = (typeof usageDimensions)[number]
+
+export const mostDimensions = 3
+
+/** An exact decimal. A number of JSON would lose digits where many small amounts add up. */
+const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
+
+const Milliseconds = Type.Object({ p50: Nullable(Type.Number()), p95: Nullable(Type.Number()) })
+
+const Figures = {
+  requests: Type.Integer({ description: 'Model calls' }),
+  input_tokens: Type.Integer({ description: 'Not cached' }),
+  cache_read_tokens: Type.Integer(),
+  cache_write_5m_tokens: Type.Integer(),
+  cache_write_1h_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  reasoning_tokens: Type.Integer({ description: 'Part of the output' }),
+  web_searches: Type.Integer(),
+  cost_usd: Nullable(ExactUsd, 'Of the calls whose price is known; null when it is known of none'),
+  unpriced_requests: Type.Integer({ description: 'Calls whose price is not known: their cost is in no sum' }),
+  estimated_requests: Type.Integer({ description: 'Calls whose tokens are estimates, in whole or in part' }),
+  first_content_ms: Milliseconds,
+  total_ms: Milliseconds,
+}
+
+const UsageFigures = Type.Object(Figures)
+export type UsageFigures = Static<typeof UsageFigures>
+
+const UsageGroup = Type.Object({
+  by: Type.Record(Type.String(), Nullable(Type.String()), {
+    description: 'A value for each of `group_by`; null where calls have none, such as the key of the master key',
+  }),
+  ...Figures,
+})
+export type UsageGroup = Static<typeof UsageGroup>
+
+/** One model call as the ledger has it. A later change of prices alters no row. */
+export const UsageCall = Type.Object({
+  id: Type.String(),
+  created_at: Type.String({ format: 'date-time', description: 'When the call was booked, right after its end' }),
+  request_id: Type.String(),
+  principal: Type.String(),
+  key_id: Nullable(Type.String()),
+  owner_id: Nullable(Type.String()),
+  agent_id: Nullable(Type.String()),
+  session_id: Nullable(Type.String()),
+  prompt_id: Nullable(Type.String()),
+  run_id: Nullable(Type.String()),
+  client_session_id: Nullable(Type.String({ description: '`x-claude-code-session-id`' })),
+  client_agent_id: Nullable(Type.String({ description: '`x-claude-code-agent-id`' })),
+  client_parent_id: Nullable(Type.String({ description: '`x-claude-code-parent-agent-id`' })),
+  model: Type.String({ description: 'The name that was asked for' }),
+  deployment: Type.String(),
+  provider: Type.String(),
+  upstream_model: Type.String(),
+  protocol: Nullable(Type.String()),
+  lane: Type.String(),
+  outcome: Type.String({ description: '`completed`, `failed`, `aborted` or `lost`' }),
+  stop_reason: Nullable(Type.String()),
+  status: Nullable(Type.Integer()),
+  attempts: Type.Integer(),
+  input_tokens: Type.Integer(),
+  cache_read_tokens: Type.Integer(),
+  cache_write_5m_tokens: Type.Integer(),
+  cache_write_1h_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  reasoning_tokens: Type.Integer(),
+  web_searches: Type.Integer(),
+  estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
+  cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),
+  held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was at work'),
+  rates: Nullable(Type.Record(Type.String(), Type.String()), 'US dollars per token by kind, as they were applied'),
+  price_source: Nullable(Type.String()),
+  degraded: Nullable(Type.String({ description: 'What the upstream could not carry, as `path=action` pairs' })),
+  first_content_ms: Nullable(Type.Number()),
+  total_ms: Type.Number(),
+})
+export type UsageCall = Static<typeof UsageCall>
+
+const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 300 }))
+
+const filters = {
+  key_id: Filter,
+  owner_id: Filter,
+  agent_id: Filter,
+  session_id: Filter,
+  model: Filter,
+  deployment: Filter,
+  provider: Filter,
+  outcome: Filter,
+  principal: Filter,
+}
+
+const Timezone = Type.Optional(
+  Type.String({ maxLength: 100, description: 'IANA name for days and for dates without a time; UTC by default' }),
+)
+
+const base = { access: 'key', errorShape: 'nested', method: 'GET', hasCsv: true } as const
+
+export const usageRoutes = {
+  report: route({
+    ...base,
+    id: 'usage.report',
+    path: '/api/usage',
+    query: Type.Object({
+      ...rangeQuery,
+      ...filters,
+      timezone: Timezone,
+      format: CsvFormat,
+      group_by: Type.Optional(
+        Type.String({
+          maxLength: 100,
+          description: `Up to ${mostDimensions}, with commas: ${usageDimensions.join(', ')}`,
+        }),
+      ),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' })),
+    }),
+    responses: {
+      200: Type.Object({
+        from: Type.String({ format: 'date-time', description: '30 days before `to` unless given' }),
+        to: Type.String({ format: 'date-time', description: 'Now unless given' }),
+        timezone: Type.String(),
+        group_by: Type.Array(Type.String()),
+        totals: UsageFigures,
+        groups: Type.Array(UsageGroup, { description: 'By time, oldest first, then by cost, highest first' }),
+        has_more: Type.Boolean({ description: 'There are more groups than `limit`; the totals cover them all' }),
+      }),
+    },
+    summary: 'Sum up model calls: requests, tokens, cost and latency',
+  }),
+  calls: route({
+    ...base,
+    id: 'usage.calls',
+    path: '/api/usage/calls',
+    query: Type.Object({
+      ...pageQuery,
+      ...rangeQuery,
+      ...filters,
+      request_id: Filter,
+      timezone: Timezone,
+      format: CsvFormat,
+    }),
+    responses: { 200: Type.Object({ calls: Type.Array(UsageCall), next_cursor: NextCursor }) },
+    summary: 'List model calls, newest first',
+  }),
+}

@@ -1,0 +1,64 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { NextCursor, pageQuery } from './schemas.ts'
+
+export const VaultScope = Type.Union([Type.Literal('global'), Type.Literal('owner')], {
+  description: '`owner`: for the agents of the caller; `global`: for all agents, admins only',
+})
+export type VaultScope = Static<typeof VaultScope>
+
+/** The name of an entry. */
+const VaultKey = Type.String({
+  pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$',
+  description: 'Letters, digits, `_`, `-` and `.`, which does not come first; 1 to 200 characters',
+})
+
+/** An entry as lists show it. No route returns its value. */
+export const VaultEntry = Type.Object({
+  key: Type.String(),
+  scope: VaultScope,
+  updated_at: Type.String({ format: 'date-time' }),
+})
+export type VaultEntry = Static<typeof VaultEntry>
+
+export const maxVaultValueBytes = 65_536
+
+const VaultWrite = Type.Object({
+  key: VaultKey,
+  value: Type.String({ minLength: 1, maxLength: maxVaultValueBytes, description: 'At most 64 KB in UTF-8' }),
+  scope: Type.Optional(VaultScope),
+})
+
+const Done = Type.Object({ ok: Type.Literal(true) })
+const base = { access: 'key', errorShape: 'nested' } as const
+
+export const vaultRoutes = {
+  list: route({
+    ...base,
+    id: 'vault.list',
+    method: 'GET',
+    path: '/api/vault',
+    query: Type.Object({ ...pageQuery }),
+    responses: { 200: Type.Object({ keys: Type.Array(VaultEntry), next_cursor: NextCursor }) },
+    summary: "List the names of the caller's entries, for admins also the global ones; never values",
+  }),
+  set: route({
+    ...base,
+    id: 'vault.set',
+    method: 'POST',
+    path: '/api/vault',
+    body: VaultWrite,
+    responses: { 200: Done },
+    summary: "Store or replace a secret; without a scope it is global for admins and the caller's own for others",
+  }),
+  remove: route({
+    ...base,
+    id: 'vault.remove',
+    method: 'DELETE',
+    path: '/api/vault/{key}',
+    params: Type.Object({ key: VaultKey }),
+    query: Type.Object({ scope: Type.Optional(VaultScope) }),
+    responses: { 200: Done },
+    summary: "Delete a secret; without a scope the caller's own, else for admins the global one",
+  }),
+}

@@ -1,0 +1,60 @@
+/** Stands in the log in the place of a secret. */
+export const secretMarker = '[secret]'
+
+/** Last words of field names whose text is a secret. `key_id`, `last4` and `prefix` end in another word and stay. */
+const secretWords = new Set([
+  'apikey',
+  'authorization',
+  'bearer',
+  'cookie',
+  'credential',
+  'hash',
+  'key',
+  'passphrase',
+  'passwd',
+  'password',
+  'pepper',
+  'pwd',
+  'sealed',
+  'secret',
+  'signature',
+  'ticket',
+  'token',
+  'value',
+])
+
+/** Fields whose members may have any name and be secrets all the same. */
+const secretHolders = new Set(['env', 'environment', 'headers'])
+
+/** What secrets look like under any name: `sk-` keys, header values, private keys. */
+const secretText = /\bsk-[\w-]{12,}|\b(?:Bearer|Basic)\s+[\w+/.~=-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY-----/
+
+/**
+ * `fields` with the text of every member that names a secret replaced by a marker, at any depth. A net below the callers,
+ * who give public fields only. Numbers and booleans stay: a limit of tokens and a price per token are no secrets.
+ */
+export function withoutSecrets(fields: object): object {
+  return masked(fields, false) as object
+}
+
+function masked(value: unknown, isSecret: boolean): unknown {
+  if (typeof value === 'string') return (isSecret && value !== '') || secretText.test(value) ? secretMarker : value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(item => masked(item, isSecret))
+  // As JSON would have it: dates and the like say themselves what they are.
+  if ('toJSON' in value && typeof value.toJSON === 'function') return masked(value.toJSON(), isSecret)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, masked(member, isSecret || isSecretName(name))]),
+  )
+}
+
+/** True for `api_key`, `clientSecret`, `x-api-key`, `tokens`, `Authorization`, `headers`. */
+function isSecretName(name: string): boolean {
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(word => word !== '')
+  const last = words.at(-1) ?? ''
+  return secretHolders.has(last) || secretWords.has(last) || secretWords.has(last.replace(/s$/, ''))
+}

@@ -1,0 +1,77 @@
+import { type Insertable, type Kysely, sql } from 'kysely'
+import type { AuditEntry } from '../../contract/audit.ts'
+import { isOlderThan, place } from '../db/by-time.ts'
+import type { RunSql } from '../db/once.ts'
+import type { AuditLogTable, Database } from '../db/types.ts'
+
+/** An entry as the table takes it; the database dates it. */
+type AuditRow = Omit<Insertable<AuditLogTable>, 'created_at'>
+
+const columns = [
+  'id',
+  'principal',
+  'role',
+  'key_id',
+  'address',
+  'request_id',
+  'action',
+  'object_id',
+  'owner_id',
+  'before',
+  'after',
+] as const satisfies (keyof AuditRow)[]
+
+const insertText = `
+  insert into audit_log (${columns.join(', ')})
+  values (${columns.map((_, at) => `$${at + 1}`).join(', ')})`
+
+export interface AuditFilter {
+  /** `key.create`, or `key.*`. */
+  readonly action?: string
+  readonly object_id?: string
+  readonly principal?: string
+  /** The only owner whose objects count; undefined lists all, also what is nobody's. */
+  readonly owner?: string | undefined
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
+/** An entry, and where it stands in the list. */
+interface Listed {
+  readonly entry: AuditEntry
+  readonly place: string
+}
+
+export type AuditStore = ReturnType<typeof auditStore>
+
+/** Table `audit_log`: one row a change. Triggers refuse everything but inserts. */
+export function auditStore(db: Kysely<Database>) {
+  return {
+    /** Adds one row in the caller's transaction. */
+    async insert(sql: RunSql, row: AuditRow): Promise<void> {
+      await sql(
+        insertText,
+        columns.map(column => row[column]),
+      )
+    },
+
+    /** Newest first. */
+    async list(filter: AuditFilter, page: { after: string | undefined; limit: number }): Promise<Listed[]> {
+      let all = db.selectFrom('audit_log').select([...columns, 'created_at', place.as('place')])
+      if (filter.action?.endsWith('*')) {
+        all = all.where(sql<boolean>`starts_with(action, ${filter.action.slice(0, -1)})`)
+      } else if (filter.action !== undefined) all = all.where('action', '=', filter.action)
+      const { object_id, principal, owner: owner_id } = filter
+      for (const [column, value] of Object.entries({ object_id, principal, owner_id }))
+        if (value !== undefined) all = all.where(column as 'object_id', '=', value)
+      if (filter.from) all = all.where('created_at', '>=', filter.from)
+      if (filter.to) all = all.where('created_at', '<', filter.to)
+      if (page.after !== undefined) all = all.where(isOlderThan(page.after))
+      const rows = await all.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute()
+      return rows.map(({ place, created_at, ...row }) => ({
+        place,
+        entry: { ...row, created_at: created_at.toISOString(), before: row.before ?? null, after: row.after ?? null },
+      }))
+    },
+  }
+}

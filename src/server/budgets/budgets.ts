@@ -1,0 +1,160 @@
+import { asUnavailable } from '../db/connect.ts'
+import type { Notifications } from '../db/notifications.ts'
+import type { Log } from '../platform/log.ts'
+import { every, pause } from '../platform/timers.ts'
+import type { UsageRow } from '../usage/store.ts'
+import type { Usage } from '../usage/usage.ts'
+import { LimitedBudgets } from './limited-budgets.ts'
+import { mayBeFreed, refusalOf, type Wanted } from './refusal.ts'
+import type { BudgetState, ReservationStore, Verdict } from './reservation-store.ts'
+import { type BudgetStore, budgetChannel, type Payers } from './store.ts'
+
+/** A call that asks to be held in every budget that limits it. */
+export interface HoldRequest extends Wanted {
+  readonly requestId: string
+  readonly payers: Payers
+  /** False for what costs nothing and is over at once: it only counts as a request. */
+  readonly isHeld: boolean
+  /** What the ledger says should this process end before the call does. */
+  readonly lost: UsageRow
+}
+
+/** What is held for a call at work. It is renewed until one of its two methods is called. */
+export interface Hold {
+  /** US dollars as an exact decimal. */
+  readonly amountUsd: string
+  /** True when money is limited, not only requests or tokens. */
+  readonly isBudgeted: boolean
+  /** What to tell the caller of soft limits that are reached; undefined while there is none. */
+  readonly warning: string | undefined
+  /** The call's row is in the ledger's hands, and takes what is held along. */
+  settled(): void
+  /** No upstream was called: everything is given back. Nothing happens once it is settled. */
+  release(): void
+}
+
+/** Lets calls begin only while their budgets have room for the worst case. Source: Gateway, section 4. */
+export interface Budgets {
+  /** True when an owner, an agent or a session limits the call. Rejects with `unavailable`. */
+  isLimited(payers: Payers): boolean | Promise<boolean>
+  /** Rejects with `budget_exceeded`, `rate_limited`, `unauthorized`, `unavailable`, or why the call cannot be bounded. */
+  hold(request: HoldRequest): Promise<Hold>
+  /** Begins to renew what is held here, and to end what other processes have left behind. */
+  start(): void
+  stop(): Promise<void>
+}
+
+interface Deps {
+  readonly store: Pick<BudgetStore, 'limited'>
+  readonly reservations: ReservationStore
+  readonly usage: Pick<Usage, 'release' | 'flush' | 'bookNow'>
+  readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
+  readonly log: Pick<Log, 'debug' | 'warn'>
+  /** How long a reservation lives without a renewal. */
+  readonly lifetimeMs: number
+  /** Monotonic. */
+  readonly nowMs: () => number
+}
+
+const longestSweepMs = 5_000
+const mostOrphans = 200
+/** Another process settles a call within this, so a refusal waits once for what may just be coming back. */
+const settlingMs = 60
+
+/** Create it before the notifications start. */
+export function createBudgets(deps: Deps): Budgets {
+  const { reservations, usage, notifications, log, lifetimeMs } = deps
+  const limited = new LimitedBudgets({ load: deps.store.limited, nowMs: deps.nowMs })
+  const live = new Set<string>()
+  let timers: (() => Promise<void>)[] = []
+
+  notifications.on(budgetChannel, name => limited.forget(name))
+  notifications.onReconnect(() => limited.clear())
+
+  const ask = async ({ requestId, payers, amountUsd, tokens, isHeld, lost }: HoldRequest): Promise<Verdict> => {
+    try {
+      const asked = { request_id: requestId, payers, amount_usd: amountUsd, tokens, isHeld, facts: lost }
+      return await reservations.reserve(asked)
+    } catch (error) {
+      // It may be held all the same, and no call will ever settle it.
+      if (isHeld) usage.release(requestId)
+      throw asUnavailable(error)
+    }
+  }
+
+  /** A refusal must not come from what has been used no more: calls that have just ended may not be settled yet. */
+  const verdictOn = async (request: HoldRequest): Promise<Verdict> => {
+    const first = await ask(request)
+    if (first.is_admitted || !mayBeFreed(first)) return first
+    await usage.flush()
+    const second = await ask(request)
+    if (second.is_admitted || !mayBeFreed(second)) return second
+    await pause(settlingMs)
+    return ask(request)
+  }
+
+  const renew = async (): Promise<void> => {
+    if (live.size === 0) return
+    await reservations.renew([...live]).catch(cause => log.debug({ err: cause }, 'reservations will be renewed later'))
+  }
+
+  /** Ends calls whose process has ended: what was held for them counts as spent. */
+  const sweep = async (): Promise<void> => {
+    try {
+      const orphans = await reservations.orphans(mostOrphans)
+      if (orphans.length === 0) return
+      await usage.bookNow(orphans.map(({ facts }) => facts as unknown as UsageRow))
+      log.warn({ calls: orphans.length }, 'calls were lost with their process; what was held for them counts as spent')
+    } catch (cause) {
+      log.debug({ err: cause }, 'could not look for lost calls; the next look will')
+    }
+  }
+
+  return {
+    isLimited: payers => {
+      const isAny = limited.isAny(payers)
+      return isAny instanceof Promise ? isAny.catch(rejectUnavailable) : isAny
+    },
+    async hold(request) {
+      const verdict = await verdictOn(request)
+      if (!verdict.is_admitted) throw refusalOf(verdict, request)
+      const { requestId } = request
+      // No budget has a limit any more: there is nothing to give back.
+      if (request.isHeld && verdict.budgets.length > 0) live.add(requestId)
+      return {
+        amountUsd: request.amountUsd ?? '0',
+        isBudgeted: verdict.budgets.some(({ max_usd }) => max_usd !== null),
+        warning: warningOf(verdict.budgets),
+        settled: () => void live.delete(requestId),
+        release: () => void (live.delete(requestId) && usage.release(requestId)),
+      }
+    },
+    start() {
+      timers = [every(lifetimeMs / 3, renew), every(Math.min(longestSweepMs, lifetimeMs / 3), sweep)]
+    },
+    async stop() {
+      await Promise.all(timers.map(stopTimer => stopTimer()))
+    },
+  }
+}
+
+const rejectUnavailable = (error: unknown): never => {
+  throw asUnavailable(error)
+}
+
+/** `key: spent=8.5, soft_budget=8, max_budget=10, resets_at=2026-08-01T00:00:00.000Z`; several after a semicolon. */
+function warningOf(budgets: readonly BudgetState[]): string | undefined {
+  const warned = budgets.filter(({ is_warned }) => is_warned)
+  if (warned.length === 0) return undefined
+  const told = warned.map(({ scope, spent_usd, soft_usd, max_usd, reset_at }) => {
+    const fields = [
+      `spent=${spent_usd}`,
+      `soft_budget=${soft_usd}`,
+      ...(max_usd === null ? [] : [`max_budget=${max_usd}`]),
+      ...(reset_at === null ? [] : [`resets_at=${new Date(reset_at).toISOString()}`]),
+    ]
+    // No id: those of owners are any text, and no header could carry it.
+    return `${scope}: ${fields.join(', ')}`
+  })
+  return told.join('; ')
+}

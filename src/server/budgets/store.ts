@@ -1,0 +1,146 @@
+import type { Pool } from 'pg'
+
+/** What a budget belongs to. */
+export interface BudgetName {
+  readonly scope: 'key' | 'owner' | 'agent' | 'session'
+  readonly scope_id: string
+}
+
+/** Who pays for a call, and in whose name it is made. Undefined where there is nobody. */
+export type Payers = Readonly<Record<BudgetName['scope'], string | undefined>>
+
+/** What may be used; null: no limit. Amounts are US dollars as exact decimals. */
+export interface BudgetLimits {
+  readonly max_usd: string | null
+  /** From here on a warning is given. */
+  readonly soft_usd: string | null
+  /** A number and `h`, `d`, `w` or `mo`; null: for life. */
+  readonly duration: string | null
+  readonly rpm_limit: number | null
+  readonly tpm_limit: number | null
+  readonly max_parallel: number | null
+}
+
+/** A budget as it is now: a period that has ended counts as over, also before anybody writes to the next one. */
+export interface BudgetRow extends BudgetName, BudgetLimits {
+  readonly spent_usd: string
+  readonly reserved_usd: string
+  readonly parallel: number
+  readonly reset_at: Date | null
+}
+
+interface ListOf {
+  readonly scope: BudgetName['scope'] | undefined
+  /** The only owner whose budgets are listed: its own, and those of its keys, agents and sessions; undefined lists all. */
+  readonly owner: string | undefined
+  /** The last one of the page before. */
+  readonly after: BudgetName | undefined
+  readonly limit: number
+}
+
+type Queryable = Pick<Pool, 'query'>
+
+/** Tells every process that the limits of a budget have changed. The payload is `scope:scope_id`. */
+export const budgetChannel = 'budgets'
+
+const setText = (clock: string) => `
+  with now as materialized (select ${clock} as at),
+  written as (
+    insert into budgets as b (scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel,
+                              anchored_at, period_started_at, reset_at)
+    select $1, $2, $3, $4, $5, $6, $7, $8, at, at, budget_period_end(at, $5, at) from now
+    on conflict (scope, scope_id) do update
+    set max_usd = excluded.max_usd, soft_usd = excluded.soft_usd, duration = excluded.duration,
+        rpm_limit = excluded.rpm_limit, tpm_limit = excluded.tpm_limit, max_parallel = excluded.max_parallel,
+        anchored_at = case when b.duration is distinct from excluded.duration then excluded.anchored_at else b.anchored_at end,
+        reset_at = case when b.duration is distinct from excluded.duration then excluded.reset_at else b.reset_at end,
+        period_started_at = case
+          when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then excluded.anchored_at
+          else b.period_started_at end,
+        spent_usd = case
+          when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then 0
+          else b.spent_usd end,
+        warned_at = case when b.soft_usd is distinct from excluded.soft_usd then null else b.warned_at end,
+        updated_at = excluded.anchored_at
+    returning b.scope, b.scope_id
+  )
+  select pg_notify('${budgetChannel}', scope || ':' || scope_id) from written`
+
+const removeText = `
+  with removed as (delete from budgets where scope = $1 and scope_id = $2 returning scope, scope_id)
+  select pg_notify('${budgetChannel}', scope || ':' || scope_id) from removed`
+
+/** The columns of a budget as it is now. The first period that nobody has written to yet ends where it will. */
+const shown = (clock: string) => `
+  b.scope, b.scope_id, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit, b.max_parallel, b.reserved_usd,
+  b.parallel,
+  case when b.reset_at <= ${clock} then 0 else b.spent_usd end as spent_usd,
+  case when b.reset_at <= ${clock} then budget_period_end(b.anchored_at, b.duration, ${clock}) else b.reset_at end as reset_at`
+
+const ofOwner = `
+  case b.scope
+    when 'owner' then b.scope_id = $2
+    when 'key' then exists (select from api_keys where id = b.scope_id and owner_id = $2)
+    when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $2)
+    else exists (select from sessions where id = b.scope_id and owner_id = $2) end`
+
+interface Options {
+  /** SQL that reads the time; the database clock by default. */
+  readonly clock?: string
+}
+
+/** Table `budgets`: what keys, owners, agents and sessions may use. Its counters move with reservations and the ledger. */
+export type BudgetStore = ReturnType<typeof budgetStore>
+
+export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
+  const texts = { set: setText(clock), shown: shown(clock) }
+  return {
+    /**
+     * Sets all limits of a budget in the transaction that `on` has open, and tells every process once it has committed.
+     * What was spent stays; another duration begins its first period now.
+     */
+    async setLimits(on: Queryable, { scope, scope_id }: BudgetName, limits: BudgetLimits): Promise<void> {
+      const { max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel } = limits
+      await on.query(texts.set, [scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel])
+    },
+
+    /** Removes a budget. Calls at work that are held in it end as they began. */
+    async remove(on: Queryable, { scope, scope_id }: BudgetName): Promise<void> {
+      await on.query(removeText, [scope, scope_id])
+    },
+
+    async find({ scope, scope_id }: BudgetName, on: Queryable = pool): Promise<BudgetRow | undefined> {
+      const text = `select ${texts.shown} from budgets b where b.scope = $1 and b.scope_id = $2`
+      return (await on.query<BudgetRow>(text, [scope, scope_id])).rows[0]
+    },
+
+    /** By scope and id. Keys without any limit are left out. */
+    async list({ scope, owner, after, limit }: ListOf): Promise<BudgetRow[]> {
+      const text = `
+        select ${texts.shown} from budgets b
+        where ($1::text is null or b.scope = $1) and ($2::text is null or ${ofOwner})
+          and (b.scope <> 'key' or num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0)
+          and ($3::text is null or (b.scope, b.scope_id) > ($3, $4))
+        order by b.scope, b.scope_id limit $5`
+      return (await pool.query<BudgetRow>(text, [scope, owner, after?.scope, after?.scope_id, limit])).rows
+    },
+
+    /** The owner of what a budget would belong to; undefined when there is no such key, agent or session. */
+    async ownerOf({ scope, scope_id }: BudgetName): Promise<string | null | undefined> {
+      if (scope === 'owner') return scope_id
+      const tables = { key: 'api_keys', agent: 'agents', session: 'sessions' } as const
+      const text = `select owner_id from ${tables[scope]} where id = $1`
+      return (await pool.query<{ owner_id: string | null }>(text, [scope_id])).rows[0]?.owner_id
+    },
+
+    /** Those of the given budgets that limit anything. */
+    async limited(names: readonly BudgetName[]): Promise<BudgetName[]> {
+      const text = `
+        select scope, scope_id from budgets
+        where (scope, scope_id) in (select * from unnest($1::text[], $2::text[]))
+          and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0`
+      const values = [names.map(({ scope }) => scope), names.map(({ scope_id }) => scope_id)]
+      return (await pool.query<BudgetName>({ name: 'limited_budgets', text, values })).rows
+    },
+  }
+}

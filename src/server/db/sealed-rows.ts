@@ -1,0 +1,38 @@
+import { createSealer, type Keyring, type Sealed } from '../platform/seal.ts'
+
+/**
+ * Every table with sealed values: the purpose of its sub-key, its primary key, and what else its seals are bound to. A
+ * credential is bound to its address too, so that it opens for no other host.
+ */
+export const sealedTables = {
+  vault_entries: { purpose: 'vault entry', id: ['owner_id', 'key'], facts: [] },
+  service_secrets: { purpose: 'service secret', id: ['name'], facts: [] },
+  provider_credentials: { purpose: 'provider credential', id: ['id'], facts: ['provider', 'api_base'] },
+  deployments: { purpose: 'deployment', id: ['id'], facts: [] },
+} as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
+
+export type SealedTable = keyof typeof sealedTables
+
+type BoundColumn<T extends SealedTable> = (typeof sealedTables)[T]['id' | 'facts'][number]
+
+/** The columns that the seal of a row is bound to: a value does not open in another row, or as another version. */
+export type BoundRow<T extends SealedTable> = Readonly<Record<BoundColumn<T>, string>> & { readonly version: number }
+
+/** Seals and opens the values of one table. */
+export interface RowSealer<T extends SealedTable> {
+  seal(plain: string | Buffer, row: BoundRow<T>): Sealed
+  /** Throws SealError. */
+  open(row: BoundRow<T> & { readonly sealed: Buffer }): Buffer
+}
+
+/** Security, S11: bound are the purpose and what the row says of itself. */
+export function createRowSealer<T extends SealedTable>(keyring: Keyring, table: T): RowSealer<T> {
+  const { purpose, id, facts } = sealedTables[table]
+  const sealer = createSealer(keyring, purpose)
+  const columns: readonly string[] = [...id, ...facts, 'version']
+  const bound = (row: Readonly<Record<string, unknown>>): string[] => columns.map(column => String(row[column]))
+  return {
+    seal: (plain, row) => sealer.seal(plain, bound(row)),
+    open: row => sealer.open(row.sealed, bound(row)),
+  }
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { inputBoundOf } from './input-bound.ts'
+
+const boundOf = (request: object) => {
+  const body = Buffer.from(JSON.stringify(request))
+  return { ...inputBoundOf(body, JSON.parse(body.toString())), bodyBytes: body.length }
+}
+const withContent = (...content: object[]) => ({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content }] })
+
+const data = 'iVBORw0KGgo='.repeat(500)
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+const nothing = { images: 0, providerCalls: 0, tools: 0, fillsWindow: false, answers: 1 }
+const pdf = { type: 'base64', media_type: 'application/pdf', data }
+const dataUrl = `data:image/png;base64,${data}`
+
+const bodies: readonly (readonly [name: string, request: object, expected: object, dataBytes: number])[] = [
+  ['text alone is its bytes', withContent({ type: 'text', text: 'é' }), nothing, 0],
+  ['the data of a picture is a picture, not text', withContent(image), { ...nothing, images: 1 }, data.length],
+  [
+    'a picture that is elsewhere counts as well',
+    withContent({ type: 'image', source: { type: 'url', url: 'https://x/y.png' } }),
+    { ...nothing, images: 1 },
+    0,
+  ],
+  [
+    'pictures in what a tool gave back are found',
+    withContent({ type: 'tool_result', tool_use_id: 't', content: [image, { type: 'text', text: 'a' }, image] }),
+    { ...nothing, images: 2 },
+    2 * data.length,
+  ],
+  [
+    'what a tool is called with is text, whatever it looks like',
+    {
+      messages: [
+        { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'n', input: { content: [image] } }] },
+      ],
+    },
+    nothing,
+    0,
+  ],
+  [
+    'text in the place of a picture is text',
+    withContent({ ...image, source: { data: 'Hello, you!' } }),
+    { ...nothing, images: 1 },
+    0,
+  ],
+  [
+    'a document may be as long as the model can read',
+    withContent({ type: 'document', source: pdf }),
+    { ...nothing, fillsWindow: true },
+    data.length,
+  ],
+  [
+    'a document whose text is in the body is text',
+    withContent({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'words' } }),
+    nothing,
+    0,
+  ],
+  [
+    'pictures in a document of blocks are found',
+    withContent({ type: 'document', source: { type: 'content', content: [image] } }),
+    { ...nothing, images: 1 },
+    data.length,
+  ],
+  [
+    'Chat: a picture in a data URL',
+    withContent({ type: 'image_url', image_url: { url: dataUrl } }),
+    { ...nothing, images: 1 },
+    dataUrl.length,
+  ],
+  [
+    'Chat: a file',
+    withContent({ type: 'file', file: { file_data: dataUrl } }),
+    { ...nothing, fillsWindow: true },
+    dataUrl.length,
+  ],
+  ['Chat: several answers', { messages: [], n: 3 }, { ...nothing, answers: 3 }, 0],
+  [
+    'Responses: pictures in the input and in the output of a call',
+    {
+      input: [
+        { role: 'user', content: [{ type: 'input_image', image_url: dataUrl }] },
+        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', file_id: 'f' }] },
+      ],
+    },
+    { ...nothing, images: 2 },
+    dataUrl.length,
+  ],
+  ['Responses: what was said before', { input: 'hi', previous_response_id: 'r' }, { ...nothing, fillsWindow: true }, 0],
+  [
+    'Responses: an item that is elsewhere',
+    { input: [{ type: 'item_reference', id: 'i' }] },
+    { ...nothing, fillsWindow: true },
+    0,
+  ],
+  ['embeddings of tokens', { input: [[1, 2], [3]] }, nothing, 0],
+  [
+    'tools that the provider runs bring more input',
+    {
+      tools: [{ name: 'own', input_schema: {} }, { type: 'web_search_20250305', max_uses: 3 }, { type: 'web_fetch_1' }],
+    },
+    { ...nothing, providerCalls: 13, tools: 2 },
+    0,
+  ],
+  [
+    'tools that the caller runs do not',
+    { tools: [{ type: 'bash_20250124' }, { type: 'function', function: {} }, { type: 'custom', name: 'c' }] },
+    { ...nothing, tools: 1 },
+    0,
+  ],
+  ['Chat: its own search', { messages: [], web_search_options: {} }, { ...nothing, providerCalls: 10 }, 0],
+]
+
+for (const [name, request, expected, dataBytes] of bodies) {
+  test(`the bound of the input: ${name}`, () => {
+    const { textBytes, bodyBytes, ...found } = boundOf(request)
+    assert.deepEqual([found, textBytes], [expected, bodyBytes - dataBytes])
+  })
+}
+
+test('whatever a body holds, no byte of its text is left out of the bound', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 200 })
+  const block = fc.oneof(
+    fc.record({ type: fc.constant('text'), text }),
+    fc.record({ type: fc.constantFrom('image', 'document', 'image_url'), source: fc.record({ data: text }), text }),
+    fc.record({ type: fc.constant('tool_use'), input: fc.record({ type: fc.constant('image'), data: text }) }),
+    fc.record({ type: fc.constant('tool_result'), content: text }),
+  )
+  fc.assert(
+    fc.property(fc.array(block), text, (content, system) => {
+      const { textBytes } = boundOf({ system, messages: [{ role: 'user', content }] })
+      const said = [system, ...content.flatMap(part => textsOf(part))]
+      assert.ok(textBytes >= said.reduce((sum, words) => sum + Buffer.byteLength(words), 0))
+    }),
+  )
+})
+
+/** What a model reads as text: not what stands where a picture's data does, if it can be such data. */
+function textsOf(part: object): string[] {
+  const { text, content, input, source } = part as Record<string, never>
+  const given = (source as { data?: string } | undefined)?.data ?? ''
+  const data = /^[A-Za-z0-9+/_=-]*$/.test(given) ? '' : given
+  return [text ?? '', content ?? '', (input as { data?: string } | undefined)?.data ?? '', data]
+}

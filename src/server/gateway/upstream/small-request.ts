@@ -1,0 +1,58 @@
+import type { Dispatcher } from 'undici'
+import type { Outbound } from '../../platform/outbound.ts'
+import { Pool } from '../../platform/undici.ts'
+
+interface SmallRequest {
+  readonly method: 'GET' | 'POST'
+  /** Absolute. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+}
+
+interface SmallAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+const connectMs = 5_000
+const answerMs = 10_000
+const maxAnswerBytes = 64 * 1024
+
+/** A request that is no model call, over a connection of its own; at most 10 s and 64 KB. Redirects are not followed. */
+export async function smallRequest(
+  outbound: Pick<Outbound, 'connect'>,
+  { url, ...request }: SmallRequest,
+): Promise<SmallAnswer> {
+  const { origin, pathname, search } = new URL(url)
+  const connect = outbound.connect(connectMs)
+  const pool = new Pool(origin, { connect, headersTimeout: answerMs, bodyTimeout: answerMs })
+  const late = setTimeout(() => void pool.destroy(new Error(`no whole answer within ${answerMs} ms`)), answerMs)
+  try {
+    return await answerOf(pool, { ...request, path: `${pathname}${search}` })
+  } finally {
+    clearTimeout(late)
+    await pool.destroy()
+  }
+}
+
+function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promise<SmallAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<SmallAnswer>()
+  const chunks: Buffer[] = []
+  let status = 0
+  let size = 0
+  pool.dispatch(request, {
+    onRequestStart: () => undefined,
+    onResponseStart(_controller, given) {
+      status = given
+    },
+    onResponseData(controller, chunk) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > maxAnswerBytes) controller.abort(new Error('the answer is too long'))
+    },
+    onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
+    onResponseError: (_controller, error) => reject(error),
+  })
+  return promise
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { AppError } from '../platform/errors.ts'
+import { createAuthenticate } from './auth.ts'
+import { type Caller, masterCaller } from './caller.ts'
+
+const master = 'sk-test-master-key-0123456789'
+const ada: Caller = {
+  principal: 'ada',
+  role: 'user',
+  ownerScope: 'ada',
+  key: { id: 'key_1', models: [], isLimited: false },
+}
+
+interface Setting {
+  readonly findKey?: (presented: string) => Caller | undefined | Promise<Caller | undefined>
+  readonly redeemTicket?: (ticket: string, sessionId: string) => Promise<Caller | undefined>
+  readonly admits?: () => boolean
+  readonly masterKey?: string
+}
+
+const authenticator = ({ masterKey = master, ...given }: Setting) => {
+  const { findKey = () => undefined, redeemTicket = async () => undefined, admits = () => true } = given
+  return createAuthenticate({ masterKey, insecureNoAuth: false, logins: { admits }, findKey, redeemTicket })
+}
+
+const request = (headers: Record<string, string>, url = '/api/agents'): IncomingMessage =>
+  ({
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    url,
+    socket: { remoteAddress: '192.0.2.1' },
+  }) as unknown as IncomingMessage
+
+const bearer = (key: string) => request({ authorization: `Bearer ${key}` })
+const stream = (query: string) => request({}, `/v1/sessions/ses_1/events/stream?${query}`)
+const codeOf = (work: () => unknown): Promise<string> =>
+  Promise.resolve()
+    .then(work)
+    .then(
+      () => 'let in',
+      (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+    )
+
+test('the master key is known without asking anybody; any other key is asked for as it was presented', async () => {
+  const asked: string[] = []
+  const findKey = (presented: string) => {
+    asked.push(presented)
+    return presented === 'right' ? ada : undefined
+  }
+  const authenticate = authenticator({ findKey })
+  assert.equal(authenticate(bearer(master), 'key'), masterCaller)
+  assert.equal(authenticate(bearer('right'), 'key'), ada)
+  assert.equal(authenticate(request({ 'x-api-key': 'right' }), 'key'), ada)
+  assert.equal(await codeOf(() => authenticate(bearer('wrong'), 'key')), 'unauthorized')
+  assert.equal(await codeOf(() => authenticate(request({}), 'key')), 'unauthorized')
+  assert.deepEqual(asked, ['right', 'right', 'wrong'])
+})
+
+test('a key that has to be looked up in the database is let in, or refused, once it is there', async () => {
+  const authenticate = authenticator({ findKey: async presented => (presented === 'right' ? ada : undefined) })
+  assert.equal(await authenticate(bearer('right'), 'key'), ada)
+  assert.equal(await codeOf(() => authenticate(bearer('wrong'), 'key')), 'unauthorized')
+})
+
+test('a key that cannot be looked up is 503 and no failed login; the master key goes on', async () => {
+  let failures = 0
+  const findKey = () => Promise.reject(new AppError('unavailable', 'the database does not answer'))
+  const authenticate = authenticator({ findKey, admits: () => ++failures > 0 })
+  assert.equal(await codeOf(() => authenticate(bearer('right'), 'key')), 'unavailable')
+  assert.equal(authenticate(bearer(master), 'key'), masterCaller)
+  assert.equal(failures, 0)
+})
+
+test('S53: wrong keys above the limit of their address are 429, and a right one still works', async () => {
+  const findKey = async (presented: string) => (presented === 'right' ? ada : undefined)
+  const authenticate = authenticator({ findKey, admits: () => false })
+  assert.equal(await codeOf(() => authenticate(bearer('wrong'), 'key')), 'rate_limited')
+  assert.equal(await authenticate(bearer('right'), 'key'), ada)
+  assert.equal(authenticate(bearer(master), 'key'), masterCaller)
+})
+
+test('?key= and ?ticket= are read where the route says so, and a header wins over both', async () => {
+  const redeemTicket = async (ticket: string, id: string) => (ticket === 't' && id === 'ses_1' ? ada : undefined)
+  const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined), redeemTicket })
+  assert.equal(authenticate(stream('key=right'), 'key-or-query'), ada)
+  assert.equal(await authenticate(stream('ticket=t'), 'key-or-query'), ada)
+  assert.equal(await codeOf(() => authenticate(stream('ticket=other'), 'key-or-query')), 'unauthorized')
+  assert.equal(await codeOf(() => authenticate(stream('key=wrong&ticket=t'), 'key-or-query')), 'unauthorized')
+  assert.equal(await codeOf(() => authenticate(stream('key=right'), 'key')), 'unauthorized')
+  const both = request({ 'x-api-key': 'wrong' }, stream('key=right').url)
+  assert.equal(await codeOf(() => authenticate(both, 'key-or-query')), 'unauthorized')
+})
+
+const samples = 20_000
+
+/** Welch's t of the times of two kinds of requests, taken in turn; the slowest twentieth, mostly collections, left out. */
+function welch(one: () => void, other: () => void): number {
+  const times = [new Float64Array(samples), new Float64Array(samples)] as const
+  for (let at = 0; at < samples; at++) {
+    for (const [kind, work] of [[0, one] as const, [1, other] as const]) {
+      const startedMs = performance.now()
+      work()
+      times[kind][at] = performance.now() - startedMs
+    }
+  }
+  const limit = Float64Array.from([...times[0], ...times[1]]).sort()[Math.floor(2 * samples * 0.95)] ?? 0
+  const facts = times.map(all => {
+    const kept = all.filter(time => time <= limit)
+    const mean = kept.reduce((sum, time) => sum + time, 0) / kept.length
+    const variance = kept.reduce((sum, time) => sum + (time - mean) ** 2, 0) / (kept.length - 1)
+    return { mean, error: variance / kept.length }
+  })
+  const [a, b] = facts
+  return a && b ? Math.abs(a.mean - b.mean) / Math.sqrt(a.error + b.error) : Number.POSITIVE_INFINITY
+}
+
+test('S02: how much of a wrong key is right does not show in the time of its refusal', () => {
+  // A long key, so that a comparison that stops at the first difference would stand out.
+  const masterKey = 'm'.repeat(4_000)
+  const authenticate = authenticator({ masterKey })
+  const refused = (key: string) => {
+    const presented = bearer(key)
+    return () => {
+      try {
+        void authenticate(presented, 'key')
+      } catch {
+        // The refusal is what is measured.
+      }
+    }
+  }
+  const nearly = refused(`${masterKey.slice(0, -1)}x`)
+  const notAtAll = refused('x'.repeat(masterKey.length))
+  // A busy machine can blur one round; a comparison that stops early shows in every one.
+  const rounds = Array.from({ length: 5 }, () => welch(nearly, notAtAll))
+  assert.ok(Math.min(...rounds) < 4.5, `t = ${rounds.map(t => t.toFixed(1)).join(', ')}`)
+})

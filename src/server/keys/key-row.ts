@@ -1,0 +1,60 @@
+import type { ApiKey, KeyRole } from '../../contract/keys.ts'
+import type { BudgetLimits } from '../budgets/store.ts'
+
+/** What a key lets its holder do: all that a caller can set, besides its limits. */
+export interface KeyFields {
+  readonly label: string
+  readonly owner_id: string | null
+  readonly role: KeyRole
+  readonly models: readonly string[]
+  readonly metadata: ApiKey['metadata']
+  readonly expires_at: Date | null
+}
+
+/** A key with its budget. */
+export interface KeyRow extends KeyFields, BudgetLimits {
+  readonly id: string
+  readonly prefix: string
+  readonly last4: string
+  readonly revoked_at: Date | null
+  readonly last_used_at: Date | null
+  readonly created_by: string
+  readonly created_at: Date
+  readonly spent_usd: string
+  readonly reserved_usd: string
+  readonly reset_at: Date | null
+}
+
+const timeOf = (date: Date | null): string | null => date?.toISOString() ?? null
+const usdOf = (amount: string | null): number | null => (amount === null ? null : Number(amount))
+
+/** What an admin has set, as the API names it. It holds no secret; the audit log keeps it too. */
+export const publicFields = (row: KeyRow) => ({
+  label: row.label,
+  owner_id: row.owner_id,
+  role: row.role,
+  models: [...row.models],
+  max_budget: usdOf(row.max_usd),
+  soft_budget: usdOf(row.soft_usd),
+  budget_duration: row.duration,
+  rpm_limit: row.rpm_limit,
+  tpm_limit: row.tpm_limit,
+  max_parallel_requests: row.max_parallel,
+  metadata: row.metadata,
+  prefix: row.prefix,
+  last4: row.last4,
+  expires_at: timeOf(row.expires_at),
+  revoked_at: timeOf(row.revoked_at),
+})
+
+/** The public record of a key. */
+export const toApiKey = (row: KeyRow): ApiKey => ({
+  id: row.id,
+  ...publicFields(row),
+  budget_reset_at: timeOf(row.reset_at),
+  spend: Number(row.spent_usd),
+  reserved: Number(row.reserved_usd),
+  created_at: row.created_at.toISOString(),
+  created_by: row.created_by,
+  last_used_at: timeOf(row.last_used_at),
+})

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../platform/log.ts'
+import { hashOf, newKey } from './format.ts'
+import { createKeyLookup } from './lookup.ts'
+import type { KeyGrant } from './store.ts'
+
+const pepper = Buffer.alloc(32, 9)
+const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
+  id,
+  owner_id: null,
+  role: 'user',
+  models: [],
+  is_limited: false,
+  rest_ms: null,
+  ...changes,
+})
+
+/** A look-up over keys that the test gives out and takes back. */
+function createRig() {
+  const byHash = new Map<string, KeyGrant>()
+  const rig = { queries: 0, isAway: false, used: [] as string[], nowMs: 0 }
+  const listeners = new Map<string, (payload: string) => void>()
+  let reconnected = () => {}
+  const answer = async <T>(found: T): Promise<T> => {
+    rig.queries++
+    if (rig.isAway) throw new Error('away')
+    return found
+  }
+  const lookup = createKeyLookup({
+    store: {
+      grantsOfHashes: hashes => answer(hashes.map(hash => byHash.get(hash.toString('hex')))),
+      grantOfId: id => answer([...byHash.values()].find(found => found.id === id)),
+      valid: async ids =>
+        [...byHash.values()].filter(({ id }) => ids.includes(id)).map(({ id, owner_id }) => ({ id, owner_id })),
+      markUsed: async ids => void rig.used.push(...ids),
+    },
+    pepper,
+    notifications: {
+      on: (channel, listener) => void listeners.set(channel, listener),
+      onReconnect: listener => {
+        reconnected = listener
+      },
+    },
+    log: createLog('silent'),
+    nowMs: () => rig.nowMs,
+  })
+  const give = (found: KeyGrant): string => {
+    const key = newKey()
+    byHash.set(hashOf(key, pepper).toString('hex'), found)
+    return key
+  }
+  const take = (key: string) => void byHash.delete(hashOf(key, pepper).toString('hex'))
+  const announce = (id: string) => listeners.get('switchyard_keys')?.(id)
+  return Object.assign(rig, { lookup, give, take, announce, reconnect: () => reconnected() })
+}
+
+test('a key with an owner stands for that owner and sees nothing else; one with a label only stands for itself', async () => {
+  const { lookup, give } = createRig()
+  const models = ['sonnet']
+  const owned = give(grant('key_1', { owner_id: 'ada', models, is_limited: true, role: 'admin' }))
+  assert.deepEqual(await lookup.find(owned), {
+    principal: 'ada',
+    role: 'admin',
+    ownerScope: 'ada',
+    key: { id: 'key_1', models, isLimited: true },
+  })
+  assert.deepEqual(await lookup.find(give(grant('key_2'))), {
+    principal: 'key_2',
+    role: 'user',
+    ownerScope: undefined,
+    key: { id: 'key_2', models: [], isLimited: false },
+  })
+})
+
+test('S03: malformed keys cost no query, and an unknown one costs one', async () => {
+  const rig = createRig()
+  for (const text of ['', 'sk-', 'sk-test-wrong-key-0123456789abcdef', "' or 1=1 --", `${newKey()}x`])
+    assert.equal(await rig.lookup.find(text), undefined)
+  assert.equal(rig.queries, 0)
+  const unknown = newKey()
+  for (let at = 0; at < 3; at++) assert.equal(await rig.lookup.find(unknown), undefined)
+  assert.equal(rig.queries, 1)
+})
+
+test('S03: a revoked key is refused as soon as the news come, here and for work that it has queued', async () => {
+  const rig = createRig()
+  const key = rig.give(grant('key_1'))
+  assert.ok(await rig.lookup.find(key))
+  assert.ok(await rig.lookup.byId('key_1'))
+  rig.take(key)
+  assert.ok(await rig.lookup.find(key), 'still remembered')
+  rig.announce('key_1')
+  assert.equal(await rig.lookup.find(key), undefined)
+  assert.equal(await rig.lookup.byId('key_1'), undefined)
+})
+
+test('S03: without any news a revoked key is refused after 5 s', async () => {
+  const rig = createRig()
+  const key = rig.give(grant('key_1'))
+  await rig.lookup.find(key)
+  rig.take(key)
+  rig.nowMs = 4_999
+  assert.ok(await rig.lookup.find(key))
+  rig.nowMs = 5_000
+  assert.equal(await rig.lookup.find(key), undefined)
+})
+
+test('after a reconnect nothing is taken from memory: news may have been lost', async () => {
+  const rig = createRig()
+  const key = rig.give(grant('key_1'))
+  await rig.lookup.find(key)
+  rig.take(key)
+  rig.reconnect()
+  assert.equal(await rig.lookup.find(key), undefined)
+})
+
+test('B6: a key that expires is refused from then on, also while it is remembered', async () => {
+  const rig = createRig()
+  const key = rig.give(grant('key_1', { rest_ms: 1_000 }))
+  assert.ok(await rig.lookup.find(key))
+  rig.nowMs = 1_000
+  assert.equal(await rig.lookup.find(key), undefined)
+  assert.equal(rig.queries, 1)
+})
+
+test('while the database is away remembered keys go on for 5 s; all others are a failure, not a refusal', async () => {
+  const rig = createRig()
+  const key = rig.give(grant('key_1'))
+  await rig.lookup.find(key)
+  rig.isAway = true
+  rig.nowMs = 4_000
+  assert.ok(await rig.lookup.find(key))
+  await assert.rejects(async () => rig.lookup.find(newKey()), /away/)
+  rig.nowMs = 5_000
+  await assert.rejects(async () => rig.lookup.find(key), /away/)
+  assert.equal(await rig.lookup.find('sk-malformed'), undefined)
+  rig.isAway = false
+  assert.ok(await rig.lookup.find(key))
+})
+
+test('uses are recorded once, whatever their number', async () => {
+  const rig = createRig()
+  const key = rig.give(grant('key_1'))
+  for (let at = 0; at < 100; at++) await rig.lookup.find(key)
+  await rig.lookup.find(newKey())
+  await rig.lookup.stop()
+  assert.deepEqual(rig.used, ['key_1'])
+})
+
+test('what is open under a key ends with it, and so does what its owner may see no more', async () => {
+  const rig = createRig()
+  const keys = [
+    rig.give(grant('key_1')),
+    rig.give(grant('key_2')),
+    rig.give(grant('key_3', { owner_id: 'ada' })),
+  ] as const
+  const holders = await Promise.all(keys.map(key => rig.lookup.find(key)))
+  const watched = holders.flatMap(holder => (holder ? [rig.lookup.watch(holder)] : []))
+  const ended = () => watched.map(({ signal }) => signal.aborted)
+  rig.take(keys[0])
+  rig.announce('key_1')
+  rig.announce('key_2')
+  await new Promise(setImmediate)
+  assert.deepEqual(ended(), [true, false, false])
+  rig.take(keys[2])
+  rig.give(grant('key_3', { owner_id: 'bob' }))
+  // The news were lost: a later look finds it all the same.
+  rig.reconnect()
+  await new Promise(setImmediate)
+  assert.deepEqual(ended(), [true, false, true])
+  for (const { close } of watched) close()
+  await rig.lookup.stop()
+})

@@ -1,0 +1,177 @@
+import type { Pool, PoolClient } from 'pg'
+import type { KeyRole } from '../../contract/keys.ts'
+import type { KeyFields, KeyRow } from './key-row.ts'
+
+/** What a presented key, or the id of one, opens. */
+export interface KeyGrant {
+  readonly id: string
+  readonly owner_id: string | null
+  readonly role: KeyRole
+  readonly models: readonly string[]
+  readonly is_limited: boolean
+  /** How long it goes on to be valid, in ms; null: until it is revoked. */
+  readonly rest_ms: number | null
+}
+
+interface NewKeyRow extends KeyFields {
+  readonly id: string
+  readonly prefix: string
+  readonly last4: string
+  readonly created_by: string
+}
+
+interface ListOf {
+  /** The only owner to list; undefined lists all. */
+  readonly owner: string | undefined
+  readonly withRevoked: boolean
+  /** The last id of the page before. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+type Queryable = Pick<Pool, 'query'>
+
+/** Tells every process that a key has changed. The payload is its id. */
+export const keyChannel = 'switchyard_keys'
+
+const records = `
+  select k.id, k.label, k.owner_id, k.role, k.models, k.metadata, k.prefix, k.last4, k.expires_at, k.revoked_at,
+         k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
+         b.max_parallel, b.reserved_usd,
+         case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
+         case when b.reset_at <= clock_timestamp() then budget_period_end(b.anchored_at, b.duration, clock_timestamp())
+              else b.reset_at end as reset_at
+  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
+
+const grant = (validUntil: string): string => `
+  select k.id, k.owner_id, k.role, k.models,
+         num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0 as is_limited,
+         (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
+  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
+
+const byHashText = `
+  select found.*, given.place
+  from unnest($1::bytea[]) with ordinality as given (hash, place)
+  join lateral (
+    ${grant('least(k.expires_at, h.valid_until)')} join api_key_hashes h on h.key_id = k.id
+    where h.hash = given.hash and k.revoked_at is null
+  ) found on true`
+
+const byIdText = `${grant('k.expires_at')} where k.id = $1 and k.revoked_at is null`
+
+/** Tables `api_keys` and `api_key_hashes`. Limits are written by the owner of table `budgets`, and read here. */
+export type KeyStore = ReturnType<typeof keyStore>
+
+export function keyStore(pool: Pool) {
+  return {
+    /** What keys open, by their hashes and in their order; also those that have expired. */
+    async grantsOfHashes(hashes: readonly Buffer[]): Promise<(KeyGrant | undefined)[]> {
+      const query = { name: 'grants_of_hashes', text: byHashText, values: [hashes] }
+      const { rows } = await pool.query<KeyGrant & { readonly place: number }>(query)
+      const grants = new Map(rows.map(({ place, ...grant }) => [place, grant]))
+      return hashes.map((_, at) => grants.get(at + 1))
+    },
+
+    async grantOfId(id: string): Promise<KeyGrant | undefined> {
+      const { rows } = await pool.query<KeyGrant>({ name: 'grant_of_id', text: byIdText, values: [id] })
+      return rows[0]
+    },
+
+    /** Those of the given keys that are neither revoked nor expired, with their owners. */
+    async valid(ids: readonly string[]): Promise<{ id: string; owner_id: string | null }[]> {
+      const text = `
+        select id, owner_id from api_keys
+        where id = any ($1) and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`
+      return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
+    },
+
+    /** The key, also when it was revoked; undefined when `owner` has none with that id. Owner undefined: anybody's. */
+    async find(id: string, owner: string | undefined, on: Queryable = pool): Promise<KeyRow | undefined> {
+      const text = `${records} where k.id = $1 and ($2::text is null or k.owner_id = $2)`
+      return (await on.query<KeyRow>(text, [id, owner])).rows[0]
+    },
+
+    /** As `find`, and locks the key for the rest of the transaction. */
+    async lock(client: PoolClient, id: string, owner: string | undefined): Promise<KeyRow | undefined> {
+      const text = `${records} where k.id = $1 and ($2::text is null or k.owner_id = $2) for update of k`
+      return (await client.query<KeyRow>(text, [id, owner])).rows[0]
+    },
+
+    /** Newest first. */
+    async list({ owner, withRevoked, after, limit }: ListOf): Promise<KeyRow[]> {
+      const text = `${records}
+        where ($1::text is null or k.owner_id = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
+        order by k.id desc limit $4`
+      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit])).rows
+    },
+
+    /** The row of `budgets` has to be written in the same transaction. */
+    async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
+      const text = `
+        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, prefix, last4, created_by)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+      await client.query(text, [row.id, ...valuesOf(row), row.prefix, row.last4, row.created_by])
+    },
+
+    async update(client: PoolClient, id: string, fields: KeyFields): Promise<void> {
+      const text = `
+        update api_keys set label = $2, owner_id = $3, role = $4, models = $5, metadata = $6, expires_at = $7
+        where id = $1`
+      await client.query(text, [id, ...valuesOf(fields)])
+    },
+
+    /** Makes a hash open the key. */
+    async addHash(client: PoolClient, id: string, hash: Buffer): Promise<void> {
+      await client.query('insert into api_key_hashes (hash, key_id) values ($1, $2)', [hash, id])
+    },
+
+    /** Lets every hash of the key end: at once, or after `grace`, an interval. One that ends earlier stays so. */
+    async endHashes(client: PoolClient, id: string, grace: string | undefined): Promise<void> {
+      await client.query(
+        `delete from api_key_hashes where key_id = $1 and ($2::interval is null or valid_until < clock_timestamp())`,
+        [id, grace],
+      )
+      await client.query(
+        `update api_key_hashes set valid_until = least(valid_until, clock_timestamp() + $2::interval) where key_id = $1`,
+        [id, grace],
+      )
+    },
+
+    async show(client: PoolClient, id: string, { prefix, last4 }: Pick<NewKeyRow, 'prefix' | 'last4'>): Promise<void> {
+      await client.query('update api_keys set prefix = $2, last4 = $3 where id = $1', [id, prefix, last4])
+    },
+
+    async revoke(client: PoolClient, id: string): Promise<void> {
+      await client.query('update api_keys set revoked_at = clock_timestamp() where id = $1', [id])
+    },
+
+    /** The time after an interval from now, by the database clock. */
+    async timeAfter(client: PoolClient, interval: string): Promise<Date> {
+      const text = 'select clock_timestamp() + $1::interval as time'
+      const { rows } = await client.query<{ time: Date }>(text, [interval])
+      return rows[0]?.time ?? new Date()
+    },
+
+    /** Tells every process, this one too, once the transaction has committed. */
+    async announce(client: PoolClient, id: string): Promise<void> {
+      await client.query(`select pg_notify('${keyChannel}', $1)`, [id])
+    },
+
+    /** Records a use of keys, at most once a minute each. */
+    async markUsed(ids: readonly string[]): Promise<void> {
+      const text = `
+        update api_keys set last_used_at = clock_timestamp()
+        where id = any ($1) and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')`
+      await pool.query(text, [ids])
+    },
+  }
+}
+
+const valuesOf = ({ label, owner_id, role, models, metadata, expires_at }: KeyFields): unknown[] => [
+  label,
+  owner_id,
+  role,
+  JSON.stringify(models),
+  JSON.stringify(metadata),
+  expires_at,
+]

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { unlimited } from './fields.ts'
+import { strongerField } from './strength.ts'
+
+const inADay = new Date(Date.now() + 86_400_000)
+const inAWeek = new Date(Date.now() + 7 * 86_400_000)
+const own = {
+  ...unlimited,
+  owner_id: 'ada',
+  models: ['sonnet', 'openai/*'],
+  expires_at: inADay,
+  max_usd: '10.5',
+  duration: '30d',
+  rpm_limit: 60,
+  tpm_limit: 1_000,
+  max_parallel: 2,
+}
+
+const cases: readonly (readonly [guarantee: string, changes: Partial<typeof own>, field: string | undefined])[] = [
+  ['an equal key', {}, undefined],
+  ['another owner', { owner_id: 'bob' }, 'owner_id'],
+  ['all owners', { owner_id: null as never }, 'owner_id'],
+  ['fewer models', { models: ['sonnet'] }, undefined],
+  ['a model of its provider', { models: ['openai/gpt-5'] }, undefined],
+  ['the same wildcard', { models: ['openai/*'] }, undefined],
+  ['a narrower wildcard', { models: ['openai/gpt-*'] }, undefined],
+  ['one model more', { models: ['sonnet', 'opus'] }, 'models'],
+  ['a wider wildcard', { models: ['openai*'] }, 'models'],
+  ['all models', { models: [] }, 'models'],
+  ['a longer life', { expires_at: inAWeek }, 'expires_at'],
+  ['life for ever', { expires_at: null as never }, 'expires_at'],
+  ['a smaller budget', { max_usd: '10.499' }, undefined],
+  ['a larger budget', { max_usd: '10.51' }, 'max_budget'],
+  ['no budget', { max_usd: null as never }, 'max_budget'],
+  ['a budget that comes back sooner', { max_usd: '1', duration: '1d' }, 'budget_duration'],
+  ['a budget that comes back later', { duration: '60d' }, undefined],
+  ['the budget once and for all', { duration: null as never }, undefined],
+  ['more requests', { rpm_limit: 61 }, 'rpm_limit'],
+  ['any number of tokens', { tpm_limit: null as never }, 'tpm_limit'],
+  ['more calls at a time', { max_parallel: 3 }, 'max_parallel_requests'],
+]
+for (const [guarantee, changes, field] of cases) {
+  test(`S08: ${guarantee} is ${field === undefined ? 'no stronger' : `stronger in ${field}`}`, () => {
+    assert.equal(strongerField({ ...own, ...changes }, own), field)
+  })
+}
+
+test('S08: nothing is stronger than a key without limits', () => {
+  assert.equal(strongerField(unlimited, unlimited), undefined)
+  assert.equal(strongerField(own, unlimited), undefined)
+})
+
+test('S08: a budget for life is no budget that comes back', () => {
+  const life = { ...unlimited, max_usd: '10' }
+  assert.equal(strongerField({ ...life, duration: '9999mo' }, life), 'budget_duration')
+})

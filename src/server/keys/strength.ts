@@ -1,0 +1,37 @@
+import { coversModel } from '../../contract/keys.ts'
+import type { BudgetLimits } from '../budgets/store.ts'
+import { isAtLeastAsLong } from './durations.ts'
+import type { KeyFields } from './key-row.ts'
+
+type Strength = Pick<KeyFields, 'owner_id' | 'models' | 'expires_at'> & BudgetLimits
+
+/** The field in which `key` may do what `own` may not; undefined when it is nowhere stronger. Security: S08, S09. */
+export function strongerField(key: Strength, own: Strength): string | undefined {
+  const claims: readonly (readonly [field: string, isWithin: boolean])[] = [
+    ['owner_id', own.owner_id === null || key.owner_id === own.owner_id],
+    ['models', areModelsWithin(key.models, own.models)],
+    ['expires_at', isWithin(key.expires_at?.getTime() ?? null, own.expires_at?.getTime() ?? null)],
+    ['max_budget', isWithin(usdOf(key), usdOf(own))],
+    ['budget_duration', isPeriodWithin(key, own)],
+    ['rpm_limit', isWithin(key.rpm_limit, own.rpm_limit)],
+    ['tpm_limit', isWithin(key.tpm_limit, own.tpm_limit)],
+    ['max_parallel_requests', isWithin(key.max_parallel, own.max_parallel)],
+  ]
+  return claims.find(([, within]) => !within)?.[0]
+}
+
+/** Null is no limit. */
+const isWithin = (value: number | null, limit: number | null): boolean =>
+  limit === null || (value !== null && value <= limit)
+
+// The text came from a JSON number, so reading it as one loses nothing.
+const usdOf = ({ max_usd }: BudgetLimits): number | null => (max_usd === null ? null : Number(max_usd))
+
+const areModelsWithin = (models: readonly string[], own: readonly string[]): boolean =>
+  own.length === 0 || (models.length > 0 && models.every(name => coversModel(own, name)))
+
+/** A budget that comes back sooner is larger; one for life never comes back. */
+function isPeriodWithin(key: BudgetLimits, own: BudgetLimits): boolean {
+  if (own.max_usd === null || key.duration === null) return true
+  return own.duration !== null && isAtLeastAsLong(key.duration, own.duration)
+}

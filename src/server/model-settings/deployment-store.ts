@@ -1,0 +1,79 @@
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import { type RunSql, sqlOf } from '../db/once.ts'
+import type { Database, DeploymentTable } from '../db/types.ts'
+import type { Params } from './secret-params.ts'
+import { announceChange } from './version-store.ts'
+
+/** A model that was added by the API, its secrets sealed. */
+export type DeploymentRow = Omit<Selectable<DeploymentTable>, 'params'> & { readonly params: Params }
+
+/** What a change of a model writes. */
+export type DeploymentFields = Pick<Insertable<DeploymentTable>, 'model_name' | 'version' | 'sealed' | 'key_id'> & {
+  readonly params: Params
+}
+
+/** A row before and after a change. */
+export interface DeploymentChange {
+  readonly before?: DeploymentRow
+  readonly after?: DeploymentFields
+}
+
+/** Called in the transaction of a change; when it throws, nothing has changed. */
+type OnChange = (sql: RunSql, change: DeploymentChange) => Promise<void>
+
+export type DeploymentStore = ReturnType<typeof deploymentStore>
+
+/** Table `deployments`: the models that were added by the API. */
+export function deploymentStore(db: Kysely<Database>) {
+  return {
+    /** In the order in which they were added. */
+    all: async (): Promise<DeploymentRow[]> =>
+      (await db.selectFrom('deployments').selectAll().orderBy('id').execute()).map(toRow),
+
+    async insert(
+      { id, created_by, ...fields }: DeploymentFields & { id: string; created_by: string },
+      onChange: OnChange,
+    ): Promise<void> {
+      await db.transaction().execute(async trx => {
+        await trx
+          .insertInto('deployments')
+          .values({ id, created_by, ...asRow(fields) })
+          .execute()
+        await onChange(sqlOf(trx), { after: fields })
+        await announceChange(sqlOf(trx))
+      })
+    },
+
+    /** Replaces the fields of a row by what `change` makes of it; false when there is none. Concurrent updates queue up. */
+    update: (id: string, change: (row: DeploymentRow) => DeploymentFields, onChange: OnChange): Promise<boolean> =>
+      db.transaction().execute(async trx => {
+        const all = trx.selectFrom('deployments').selectAll()
+        const found = await all.where('id', '=', id).forUpdate().executeTakeFirst()
+        if (!found) return false
+        const before = toRow(found)
+        const after = change(before)
+        await trx
+          .updateTable('deployments')
+          .set({ ...asRow(after), updated_at: sql`clock_timestamp()` })
+          .where('id', '=', id)
+          .execute()
+        await onChange(sqlOf(trx), { before, after })
+        await announceChange(sqlOf(trx))
+        return true
+      }),
+
+    /** True when there was one. */
+    remove: (id: string, onChange: OnChange): Promise<boolean> =>
+      db.transaction().execute(async trx => {
+        const before = await trx.deleteFrom('deployments').where('id', '=', id).returningAll().executeTakeFirst()
+        if (!before) return false
+        await onChange(sqlOf(trx), { before: toRow(before) })
+        await announceChange(sqlOf(trx))
+        return true
+      }),
+  }
+}
+
+const toRow = (row: Selectable<DeploymentTable>): DeploymentRow => ({ ...row, params: row.params as Params })
+
+const asRow = ({ params, ...fields }: DeploymentFields) => ({ ...fields, params: JSON.stringify(params) })

@@ -1,0 +1,42 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Deployment } from '../config/config.ts'
+import { defaultTimeouts } from '../config/providers.ts'
+import { compact } from '../platform/json.ts'
+
+/** The parameters that describe a deployment, by the names of the configuration file; what has its default is left out. */
+export function paramsOf(deployment: Deployment): Record<string, unknown> {
+  const { provider, upstreamModel, protocol, apiBase, apiKey, headers, weight, timeouts, prices, aws, google } =
+    deployment
+  return compact({
+    model: `${provider}/${upstreamModel}`,
+    protocol,
+    api_base: apiBase,
+    api_key: apiKey,
+    headers: Object.keys(headers).length > 0 ? headers : undefined,
+    weight: weight === 1 ? undefined : weight,
+    timeouts: isDeepStrictEqual(timeouts, defaultTimeouts) ? undefined : timeoutParams(timeouts),
+    rpm: deployment.rpm,
+    tpm: deployment.tpm,
+    max_parallel: deployment.maxParallel,
+    input_cost_per_token: prices?.input,
+    output_cost_per_token: prices?.output,
+    cache_read_input_token_cost: prices?.cacheRead,
+    cache_creation_input_token_cost: prices?.cacheWrite5m,
+    cache_creation_input_token_cost_above_1hr: prices?.cacheWrite1h,
+    aws_region_name: aws?.region,
+    aws_access_key_id: aws?.accessKeyId,
+    aws_secret_access_key: aws?.secretAccessKey,
+    aws_session_token: aws?.sessionToken,
+    vertex_project: google?.project,
+    vertex_location: google?.location,
+    vertex_credentials: google?.serviceAccount?.clientEmail,
+    deny: deployment.deny,
+  })
+}
+
+const timeoutParams = ({ connectMs, firstByteMs, idleMs, totalMs }: Deployment['timeouts']) => ({
+  connect_ms: connectMs,
+  first_byte_ms: firstByteMs,
+  idle_ms: idleMs,
+  total_ms: totalMs,
+})

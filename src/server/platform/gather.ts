@@ -1,0 +1,47 @@
+interface Waiting<Name, Found> {
+  readonly name: Name
+  readonly resolve: (found: Found | undefined) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Asks for many names at once; the answers come in the order of the names. */
+type LoadMany<Name, Found> = (names: readonly Name[]) => Promise<readonly (Found | undefined)[]>
+
+/**
+ * Makes look-ups of one name out of look-ups of many. One query is on its way at a time: a name that comes alone is asked
+ * for at once, those that come meanwhile share the next query. So a flood of names costs a few queries, not one each.
+ */
+export function gathered<Name, Found>(
+  load: LoadMany<Name, Found>,
+  { mostNames = 500 } = {},
+): (name: Name) => Promise<Found | undefined> {
+  let waiting: Waiting<Name, Found>[] = []
+  let isAsking = false
+
+  const ask = async (batch: readonly Waiting<Name, Found>[]): Promise<void> => {
+    try {
+      const found = await load(batch.map(({ name }) => name))
+      batch.forEach(({ resolve }, at) => {
+        resolve(found[at])
+      })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  const askAll = async (): Promise<void> => {
+    isAsking = true
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, mostNames)
+      waiting = waiting.slice(mostNames)
+      await ask(batch)
+    }
+    isAsking = false
+  }
+
+  return name =>
+    new Promise((resolve, reject) => {
+      waiting.push({ name, resolve, reject })
+      if (!isAsking) void askAll()
+    })
+}

@@ -1,0 +1,130 @@
+import type { Pool } from 'pg'
+import { createAudit } from './audit/audit.ts'
+import { auditStore } from './audit/store.ts'
+import type { Config } from './config/config.ts'
+import { asUnavailable, createKysely, createPool, isConnectionLoss } from './db/connect.ts'
+import { embeddedUrl, startEmbeddedPostgres } from './db/embedded-postgres.ts'
+import { pendingMigrations } from './db/migrate.ts'
+import { serviceActor } from './http/caller.ts'
+import { loadEncryptionKeys } from './platform/encryption-key.ts'
+import { AppError } from './platform/errors.ts'
+import type { Log } from './platform/log.ts'
+import { createKeyring, type Keyring } from './platform/seal.ts'
+import { createReseal } from './secrets/reseal.ts'
+import { type KeyUse, type SecretStore, secretStore } from './secrets/store.ts'
+
+interface Inputs {
+  readonly config: Config
+  readonly log: Log
+}
+
+/** What an encryption key is good for here. No report holds a key, only ids. */
+export interface KeyReport {
+  readonly key_id: string
+  /** `missing`: it is not given, and what it seals cannot be read. */
+  readonly state: 'seals' | 'opens' | 'missing'
+  /** Values that it seals. */
+  readonly rows: number
+  /** The same by table; tables without any are left out. */
+  readonly tables: Readonly<Record<string, number>>
+}
+
+export interface SecretsReport {
+  readonly keys: readonly KeyReport[]
+}
+
+/** Which encryption keys are given and which the database needs. Works beside a running service, and changes nothing. */
+export function examineSecrets(inputs: Inputs): Promise<SecretsReport> {
+  return withSecrets(inputs, ({ store, keyring }) => report(store, keyring))
+}
+
+/** Seals every value anew that an older key seals. Works beside a running service. */
+export function resealSecrets(inputs: Inputs): Promise<SecretsReport & { readonly resealed: number }> {
+  return withSecrets(inputs, async ({ store, keyring }) => {
+    if (!keyring) throw new AppError('unavailable', 'no encryption key is given here')
+    const reseal = createReseal({ store, keyring, log: inputs.log, pauseMs: 0 })
+    const { resealed } = await reseal.run(new AbortController().signal)
+    return { ...(await report(store, keyring)), resealed }
+  })
+}
+
+/** Deletes what a lost key has sealed, so that the service can start without it. `conflict` for a key that is given. */
+export function forgetKey(inputs: Inputs, keyId: string): Promise<SecretsReport & { readonly forgotten: number }> {
+  return withSecrets(inputs, async ({ pool, store, keyring }) => {
+    if (keyring?.ids.includes(keyId))
+      throw new AppError('conflict', `encryption key ${keyId} is given here, so nothing of it is lost`)
+    const audit = createAudit(auditStore(createKysely(pool)))
+    let forgotten = 0
+    await store.forget(keyId, (sql, gone) => {
+      forgotten = sumOf(gone)
+      const before = tablesOf(gone)
+      return audit.record(sql, { actor: serviceActor, action: 'encryption_key.forget', objectId: keyId, before })
+    })
+    return { ...(await report(store, keyring)), forgotten }
+  })
+}
+
+interface Opened {
+  readonly pool: Pool
+  readonly store: SecretStore
+  readonly keyring: Keyring | undefined
+}
+
+async function withSecrets<T>({ config, log }: Inputs, work: (opened: Opened) => Promise<T>): Promise<T> {
+  const { encryptionKeys: given, dataDir } = config
+  const keys = loadEncryptionKeys({ given, dataDir })
+  const { url, close } = await openDatabase({ config, log })
+  const pool = createPool({ url, max: 2, onLost: () => undefined })
+  try {
+    if ((await pendingMigrations(pool)).length > 0)
+      throw new AppError('unavailable', 'the database is not up to date: run "switchyard migrate" first')
+    return await work({ pool, store: secretStore(pool), keyring: keys && createKeyring(keys) })
+  } catch (error) {
+    throw asUnavailable(error)
+  } finally {
+    await pool.end()
+    await close()
+  }
+}
+
+/** The embedded server is started only when none runs; that of a running service is used. */
+async function openDatabase({ config, log }: Inputs): Promise<{ url: string; close: () => Promise<void> }> {
+  const { databaseUrl, dataDir } = config
+  const nothing = () => Promise.resolve()
+  if (databaseUrl !== undefined) return { url: databaseUrl, close: nothing }
+  const running = embeddedUrl(dataDir)
+  if (running === undefined) throw new AppError('unavailable', `there is no database in ${dataDir}`)
+  if (await isServed(running)) return { url: running, close: nothing }
+  const started = await startEmbeddedPostgres({ dataDir, log })
+  return { url: started.url, close: () => started.stop() }
+}
+
+async function isServed(url: string): Promise<boolean> {
+  const pool = createPool({ url, max: 1, connectTimeoutMs: 2_000, onLost: () => undefined })
+  try {
+    await pool.query('select')
+    return true
+  } catch (error) {
+    if (isConnectionLoss(error)) return false
+    throw error
+  } finally {
+    await pool.end()
+  }
+}
+
+async function report(store: SecretStore, keyring: Keyring | undefined): Promise<SecretsReport> {
+  const use = await store.keyUse()
+  const given = keyring?.ids ?? []
+  const ids = [...new Set([...given, ...use.map(({ key_id }) => key_id)])]
+  const keys = ids.map((key_id): KeyReport => {
+    const ofKey = use.filter(row => row.key_id === key_id)
+    const state = key_id === keyring?.currentId ? 'seals' : given.includes(key_id) ? 'opens' : 'missing'
+    return { key_id, state, rows: sumOf(ofKey), tables: tablesOf(ofKey) }
+  })
+  return { keys }
+}
+
+const sumOf = (use: readonly KeyUse[]): number => use.reduce((sum, { rows }) => sum + rows, 0)
+
+const tablesOf = (use: readonly KeyUse[]): Record<string, number> =>
+  Object.fromEntries(use.filter(({ rows }) => rows > 0).map(({ table, rows }) => [table, rows]))

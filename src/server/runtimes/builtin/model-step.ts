@@ -1,0 +1,128 @@
+import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
+import { newId } from '../../platform/ids.ts'
+import { pause } from '../../platform/timers.ts'
+import { type Batch, failed, idle } from '../runtime.ts'
+import type { Answer } from './answer.ts'
+import { answerEvents, modelUsage } from './answer-events.ts'
+import { callModel, type ModelFailure, type ModelResult } from './model-call.ts'
+import { afterTry, noTries, waitAfter } from './patience.ts'
+import { modelRequestBody } from './request.ts'
+import type { Run } from './run.ts'
+
+/** How often a wait looks whether the process wants to hand the session over. */
+const lookMs = 500
+
+/**
+ * One model request, repeated when it broke or was told to wait. The answer is stored as a whole, and the last one
+ * together with the end of the run, so that no crash in between has it asked for again. False when the run has ended.
+ */
+export async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
+  const { context } = run
+  for (let tries = noTries; ; ) {
+    const startId = newId('evt')
+    const { result, ids } = yield* request(run, startId)
+    if (context.signal.aborted) {
+      yield [requestEnd(startId, { is_error: true })]
+      return false
+    }
+    if ('answer' in result) {
+      const { batch, goesOn } = answered(run, startId, { answer: result.answer, ids })
+      yield batch
+      return goesOn
+    }
+    if ('budget' in result) {
+      yield [requestEnd(startId, { is_error: true }), usageEvent(run), paused(result.budget, result.message)]
+      return false
+    }
+    const { failure } = result
+    const waitMs = waitAfter(failure, tries, Math.random())
+    const isLast = waitMs === undefined
+    yield [
+      requestEnd(startId, { is_error: true }),
+      isLast ? failed(failure.type, failure.message) : retrying(failure, waitMs),
+    ]
+    if (isLast || !(await waited(run, waitMs))) return false
+    tries = afterTry(failure, tries, waitMs)
+  }
+}
+
+/** Announces the request and makes it. */
+async function* request(
+  { context, conversation, session, prompt, tools, deps }: Run,
+  startId: string,
+): AsyncGenerator<Batch, { result: ModelResult; ids: ReadonlyMap<number, string> }> {
+  const joined = (await context.prompts()).filter(({ id }) => !conversation.includes(id))
+  // One that joined in mid-run came after the history was read.
+  for (const { id, parts } of joined) conversation.add({ type: 'user.message', prompt_id: id, content: parts })
+  const current = joined.at(-1) ?? prompt
+  const start = { id: startId, type: 'span.model_request_start', model: current.model }
+  yield [{ ...start, prompt_ids: joined.map(({ id }) => id) }]
+
+  const ids = new Map<number, string>()
+  const onText = (index: number, text: string) => {
+    const id = ids.get(index) ?? newId('evt')
+    ids.set(index, id)
+    context.preview(id, text)
+  }
+  const body = modelRequestBody({ session, prompt: current, messages: conversation.messages, tools })
+  const payer = await context.payer(current)
+  if (!payer) return { result: { failure: keyIsGone }, ids }
+  const { signal } = context
+  const result = await callModel(deps.gateway, { session, prompt: current, payer, body, signal, onText })
+  return { result, ids }
+}
+
+const keyIsGone: ModelFailure = {
+  type: 'billing_error',
+  message: 'the key that queued the prompt was revoked or has expired; send it again with another key',
+  isRepeatable: false,
+}
+
+/** Waits; false when the run was stopped, or must be handed over, before the time was up. */
+async function waited({ context, deps: { wait = pause } }: Run, waitMs: number): Promise<boolean> {
+  const mayGoOn = () => !context.signal.aborted && !context.isDraining()
+  for (let leftMs = waitMs; leftMs > 0 && mayGoOn(); leftMs -= lookMs)
+    await wait(Math.min(leftMs, lookMs), context.signal)
+  return mayGoOn()
+}
+
+/** What an answer adds to the log, up to the end of the run when the model waits for nothing more. */
+function answered(
+  { conversation, tools }: Run,
+  startId: string,
+  { answer, ids }: { answer: Answer; ids: ReadonlyMap<number, string> },
+): { batch: Batch; goesOn: boolean } {
+  const usage = modelUsage(answer)
+  const events = [...answerEvents(answer, ids, tools), requestEnd(startId, { model_usage: usage })]
+  if (answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')) {
+    return { batch: events, goesOn: true }
+  }
+  const end = [{ type: 'session.usage', usage: conversation.usageWith(usage) }, endOf(answer)]
+  return { batch: [...events, ...end], goesOn: false }
+}
+
+/** The end of a model request in the log. */
+export const requestEnd = (startId: string, fields: { is_error?: true; model_usage?: object }): NewEvent => ({
+  type: 'span.model_request_end',
+  model_request_start_id: startId,
+  is_error: fields.is_error ?? null,
+  model_usage: fields.model_usage ?? null,
+})
+
+const usageEvent = ({ conversation }: Run): NewEvent => ({
+  type: 'session.usage',
+  usage: conversation.usageWith(undefined),
+})
+
+const paused = (reason: BudgetReached, message: string): NewEvent => idle(reason, { type: 'budget_reached', message })
+
+function retrying({ type, message }: ModelFailure, waitMs: number): NewEvent {
+  const when = waitMs === 0 ? '' : `; trying again in ${Math.ceil(waitMs / 1000)} s`
+  return { type: 'session.error', error: { type, message: message + when, retry_status: { type: 'retrying' } } }
+}
+
+function endOf({ stopReason }: Answer): NewEvent {
+  if (stopReason === 'refusal') return idle({ type: 'refusal' })
+  const isCut = stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded'
+  return idle({ type: 'end_turn' }, isCut ? { type: stopReason, message: 'the answer was cut off at its limit' } : null)
+}

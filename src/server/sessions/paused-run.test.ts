@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from '../../../test/support/database.ts'
+import type { BudgetReached, NewEvent } from '../../contract/events.ts'
+import type { PromptMode } from '../../contract/sessions.ts'
+import type { Notifications } from '../db/notifications.ts'
+import { masterCaller } from '../http/caller.ts'
+import { createLog } from '../platform/log.ts'
+import { type Batch, failed, idle, type Runtime } from '../runtimes/runtime.ts'
+import { createEventLog } from './event-log.ts'
+import { eventStore } from './event-store.ts'
+import { leaseStore } from './lease-store.ts'
+import { Leases } from './leases.ts'
+import { LiveEvents } from './live-events.ts'
+import { pauseStore } from './pause-store.ts'
+import { createPromptQueue } from './prompt-queue.ts'
+import { promptStore } from './prompt-store.ts'
+import { releaseWhenIdle } from './release.ts'
+import { Runner } from './runner.ts'
+import { sessionStore, toSession } from './session-store.ts'
+import { createSessions } from './sessions.ts'
+import { createWaitForPrompt } from './wait-for-prompt.ts'
+
+const { pool } = await freshDatabase()
+const log = createLog('silent')
+const reached: BudgetReached = {
+  type: 'budget_reached',
+  scope: 'session',
+  scope_id: 'any',
+  max_usd: 1,
+  needed_usd: 0.25,
+  resets_at: null,
+}
+const noBudget = idle(reached, { type: 'budget_reached', message: 'no money' })
+const said: NewEvent = { type: 'agent.message', content: [{ type: 'text', text: 'so far' }] }
+const done = idle({ type: 'end_turn' })
+
+/** The batches of one run, and what happens before them. */
+type Part = (sessionId: string) => Promise<readonly Batch[]>
+
+const plays =
+  (...batches: Batch[]): Part =>
+  async () =>
+    batches
+const pausing = plays([said], [noBudget])
+
+/** The engine of one process over a runtime that plays `parts`, one a run, then ends. Wake-ups are the test's to deliver. */
+function createEngine(t: TestContext, ...parts: Part[]) {
+  const woken = new Set<string>()
+  const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
+  const runs: string[] = []
+  const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
+    id: 'builtin',
+    capabilities: { steer: true } as Runtime['capabilities'],
+    async *run({ id }, _prompt, { signal, prompts }) {
+      if (signal.aborted) return
+      runs.push((await prompts()).map(({ parts: [part] }) => part?.text).join('+'))
+      yield* await (parts.shift() ?? plays([done]))(id)
+    },
+    dispose: async () => undefined,
+  }
+  const runtimes = new Map([['builtin', runtime as Runtime]])
+  const sessions = sessionStore(pool)
+  const prompts = promptStore(pool)
+  const pauses = pauseStore(pool)
+  const leaseRows = leaseStore(pool)
+  const events = eventStore(pool)
+  const live = new LiveEvents({ store: events, notifications, owner: 'me', log })
+  const eventLog = createEventLog({ pool, store: events, live })
+  const leases = new Leases({ store: leaseRows, prompts, notifications, owner: 'me', log })
+  const wakeUps = { send: async (_client: unknown, id: string) => void woken.add(id) }
+  const agents = { find: async () => undefined, version: async () => undefined }
+  const shared = { sessions, prompts, pauses, events, eventLog, live, log, agents, runtimes }
+  const runner = new Runner({
+    ...shared,
+    keys: { byId: () => undefined },
+    leases,
+    leaseStore: leaseRows,
+    release: held => releaseWhenIdle({ pool, sessions, prompts, leases: leaseRows }, held),
+    maxSessions: 10,
+  })
+  const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
+  const rules = createSessions({
+    ...shared,
+    pool,
+    store: sessions,
+    queue,
+    defaultModel: () => 'demo',
+    dispose: async () => undefined,
+  })
+  t.after(async () => {
+    await runner.drain(0)
+    await leases.stop()
+    await live.stop()
+  })
+
+  const engine = {
+    rules,
+    runs,
+    wait: createWaitForPrompt({ prompts, pauses, live }),
+    woken,
+    /** Delivers the wake-ups, and waits until all work is done. */
+    async settle() {
+      while (woken.size > 0) {
+        const ids = [...woken]
+        woken.clear()
+        for (const id of ids) runner.wake(id)
+        await Promise.all(ids.map(id => runner.settled(id)))
+      }
+    },
+    create: async () => (await rules.create({}, masterCaller, undefined)).id,
+    prompt: (id: string, text: string, mode?: PromptMode) =>
+      rules.prompt(
+        id,
+        { parts: [{ type: 'text', text }], model: 'demo', mode },
+        { caller: masterCaller, idempotency: undefined },
+      ),
+    /** As when its budget has room again. */
+    async resume(id: string) {
+      await pool.query('update prompts set held_by = null where session_id = $1', [id])
+      woken.add(id)
+    },
+    statusOf: async (id: string) => toSession(await rules.find(id, masterCaller)).status,
+    queueOf: async (id: string) =>
+      (await rules.queue(id, masterCaller, { after: undefined, limit: 100 })).map(
+        ({ parts: [part], state, held_by }) => `${part?.text} ${state}${held_by === null ? '' : ` (${held_by})`}`,
+      ),
+    logOf: async (id: string) => (await events.page(id, 0, 1_000)).map(endOrType),
+  }
+  return engine
+}
+
+/** The type of an event; how and with what details it ended a run. */
+function endOrType({ type, ...event }: NewEvent): string {
+  if (type !== 'session.status_idle') return type
+  const { type: reason } = event['stop_reason'] as { type: string }
+  const details = event['stop_details'] as { type?: string } | null
+  return `idle ${details?.type ?? reason}`
+}
+
+test('a run that a budget stops keeps its log and its place; the session is idle, free, and goes on once resumed', async t => {
+  const engine = createEngine(t, pausing, plays([said], [done]))
+  const id = await engine.create()
+  await engine.prompt(id, 'one')
+  await engine.prompt(id, 'two')
+  await engine.settle()
+  assert.deepEqual(await engine.queueOf(id), ['one waiting (budget)', 'two waiting'])
+  assert.equal(await engine.statusOf(id), 'idle')
+  const { rows } = await pool.query('select lease_owner, lease_until from sessions where id = $1', [id])
+  assert.deepEqual(rows, [{ lease_owner: null, lease_until: null }])
+  engine.woken.add(id)
+  await engine.settle()
+  assert.deepEqual(engine.runs, ['one'], 'a stray wake-up starts nothing')
+  await engine.resume(id)
+  assert.equal(await engine.statusOf(id), 'pending')
+  await engine.settle()
+  assert.deepEqual(await engine.queueOf(id), ['one done', 'two done'])
+  assert.deepEqual(engine.runs, ['one', 'one', 'two'])
+  assert.deepEqual(await engine.logOf(id), [
+    'user.message',
+    'user.message',
+    'session.status_running',
+    'agent.message',
+    'idle budget_reached',
+    'session.status_running',
+    'agent.message',
+    'idle end_turn',
+    'session.status_running',
+    'idle end_turn',
+  ])
+})
+
+test('the end of a paused run names its prompt, and each attempt is a run of its own', async t => {
+  const engine = createEngine(t, pausing, pausing)
+  const id = await engine.create()
+  const promptId = await engine.prompt(id, 'one')
+  await engine.settle()
+  await engine.resume(id)
+  await engine.settle()
+  const all = await eventStore(pool).page(id, 0, 100)
+  const ends = all.filter(({ type }) => type === 'session.status_idle')
+  assert.deepEqual(
+    ends.map(event => event['prompt_id']),
+    [promptId, promptId],
+  )
+  assert.equal(new Set(ends.map(event => event['run_id'])).size, 2)
+})
+
+test('a pause hides no earlier failure once the prompt is given up, and is none itself', async t => {
+  const engine = createEngine(t, plays([failed('unknown_error', 'no')]), pausing)
+  const id = await engine.create()
+  await engine.prompt(id, 'fails')
+  await engine.settle()
+  assert.equal(await engine.statusOf(id), 'error')
+  await engine.prompt(id, 'pauses')
+  await engine.settle()
+  await engine.rules.interrupt(id, masterCaller)
+  await engine.settle()
+  assert.equal(await engine.statusOf(id), 'idle')
+})
+
+for (const way of ['interrupt', 'withdraw', 'event'] as const) {
+  test(`a paused prompt can be given up (${way}); those behind it go on`, async t => {
+    const engine = createEngine(t, pausing)
+    const id = await engine.create()
+    const promptId = await engine.prompt(id, 'one')
+    await engine.prompt(id, 'two')
+    await engine.settle()
+    if (way === 'interrupt') await engine.rules.interrupt(id, masterCaller)
+    else if (way === 'withdraw') await engine.rules.withdraw(id, promptId, masterCaller)
+    else {
+      const sent = await engine.rules.send(id, [{ type: 'user.interrupt' }], masterCaller)
+      assert.deepEqual(
+        sent.map(({ type }) => type),
+        ['user.interrupt'],
+      )
+    }
+    await engine.settle()
+    assert.deepEqual(await engine.queueOf(id), ['one cancelled', 'two done'])
+    assert.deepEqual((await engine.logOf(id)).slice(-5), [
+      'idle budget_reached',
+      'user.interrupt',
+      'idle interrupted',
+      'session.status_running',
+      'idle end_turn',
+    ])
+    await assert.rejects(engine.rules.withdraw(id, promptId, masterCaller), { code: 'conflict' })
+  })
+}
+
+test('mode interrupt gives up the paused prompt and goes before those that wait', async t => {
+  const engine = createEngine(t, pausing)
+  const id = await engine.create()
+  await engine.prompt(id, 'one')
+  await engine.prompt(id, 'two')
+  await engine.settle()
+  await engine.prompt(id, 'urgent', 'interrupt')
+  await engine.settle()
+  assert.deepEqual(await engine.queueOf(id), ['urgent done', 'one cancelled', 'two done'])
+  assert.deepEqual(engine.runs, ['one', 'urgent', 'two'])
+})
+
+test('mode reject finds a paused session busy, and mode steer joins the turn when it goes on', async t => {
+  const engine = createEngine(t, pausing)
+  const id = await engine.create()
+  await engine.prompt(id, 'one')
+  await engine.settle()
+  await assert.rejects(engine.prompt(id, 'rejected', 'reject'), { code: 'conflict' })
+  await engine.prompt(id, 'later')
+  await engine.prompt(id, 'joins', 'steer')
+  await engine.settle()
+  assert.deepEqual(engine.runs, ['one'])
+  await engine.resume(id)
+  await engine.settle()
+  assert.deepEqual(engine.runs, ['one', 'one+joins', 'later'])
+})
+
+test('a paused session can be deleted, and does not come back', async t => {
+  const engine = createEngine(t, pausing)
+  const id = await engine.create()
+  await engine.prompt(id, 'one')
+  await engine.settle()
+  await engine.rules.remove(id, masterCaller)
+  const ready = await pauseStore(pool).ready([`session:${id}`], 100)
+  assert.ok(!ready.some(({ session_id }) => session_id === id))
+  assert.equal((await engine.logOf(id)).at(-1), 'session.deleted')
+})
+
+test('a stop that is heard only after the pause is not lost: the prompt is cancelled, and does not wait', async t => {
+  const stopMeanwhile: Part = async sessionId => {
+    await pool.query('update prompts set stop_requested = true where session_id = $1', [sessionId])
+    return [[noBudget]]
+  }
+  const engine = createEngine(t, stopMeanwhile)
+  const id = await engine.create()
+  await engine.prompt(id, 'one')
+  await engine.settle()
+  assert.deepEqual(await engine.queueOf(id), ['one cancelled'])
+  assert.deepEqual((await engine.logOf(id)).slice(-2), ['session.status_running', 'idle interrupted'])
+})
+
+test('whoever waits for an answer is told when a budget holds the prompt, and one behind it', async t => {
+  const engine = createEngine(t, pausing)
+  const id = await engine.create()
+  const promptId = await engine.prompt(id, 'one')
+  const waiting = engine.wait(id, promptId, AbortSignal.timeout(10_000))
+  await engine.settle()
+  assert.equal(await waiting, 'paused')
+  const behind = await engine.prompt(id, 'two')
+  assert.equal(await engine.wait(id, behind, AbortSignal.timeout(10_000)), 'paused')
+  await engine.resume(id)
+  await engine.settle()
+  assert.equal(await engine.wait(id, behind, AbortSignal.timeout(10_000)), 'ended')
+})

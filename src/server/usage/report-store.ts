@@ -1,0 +1,189 @@
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { DatabaseError } from 'pg'
+import type { UsageCall, UsageDimension, UsageFigures, UsageGroup } from '../../contract/usage.ts'
+import { isOlderThan, place } from '../db/by-time.ts'
+import type { Database } from '../db/types.ts'
+import { invalid } from '../platform/errors.ts'
+
+const filterColumns = [
+  'key_id',
+  'owner_id',
+  'agent_id',
+  'session_id',
+  'alias',
+  'deployment',
+  'provider',
+  'outcome',
+  'principal',
+  'request_id',
+] as const
+type FilterColumn = (typeof filterColumns)[number]
+
+/** Which calls are meant. */
+export type CallFilter = { readonly [Column in FilterColumn]?: string | undefined } & {
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+  /** What the caller may see: filters on top of those that were asked for. */
+  readonly visible: { readonly [Column in FilterColumn]?: string }
+}
+
+export interface ReportOf {
+  readonly filter: CallFilter & { readonly from: Date; readonly to: Date }
+  readonly groupBy: readonly UsageDimension[]
+  /** IANA name; it says where a day begins. */
+  readonly timezone: string
+  /** Groups at most. */
+  readonly limit: number
+}
+
+interface Report {
+  readonly totals: UsageFigures
+  readonly groups: UsageGroup[]
+  readonly has_more: boolean
+}
+
+/** A call, and where it stands in the list. */
+interface ListedCall {
+  readonly call: UsageCall
+  readonly place: string
+}
+
+const plain: Readonly<Record<Exclude<UsageDimension, 'day' | 'hour'>, RawBuilder<string | null>>> = {
+  key: sql`key_id`,
+  owner: sql`owner_id`,
+  agent: sql`agent_id`,
+  session: sql`session_id`,
+  model: sql`alias`,
+  deployment: sql`deployment`,
+  provider: sql`provider`,
+  outcome: sql`outcome`,
+}
+
+function columnOf(dimension: UsageDimension, timezone: string): RawBuilder<string | null> {
+  if (dimension === 'day') return sql`to_char(created_at at time zone ${timezone}, 'YYYY-MM-DD')`
+  if (dimension !== 'hour') return plain[dimension]
+  return sql`to_char(date_trunc('hour', created_at, ${timezone}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+}
+
+const tokens = (kind: string) => sql`sum(${sql.ref(`${kind}_tokens`)})::bigint as ${sql.ref(`${kind}_tokens`)}`
+
+/** Sums as the wire has them, of any set of calls. */
+const figures = sql.join([
+  sql`count(*) as requests`,
+  ...['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'].map(tokens),
+  sql`sum(web_searches)::bigint as web_searches`,
+  sql`trim_scale(sum(cost_usd))::text as cost_usd`,
+  sql`count(*) - count(cost_usd) as unpriced_requests`,
+  sql`count(*) filter (where estimated) as estimated_requests`,
+  sql`percentile_cont(array[0.5, 0.95]) within group (order by first_content_ms) as first_content_ms`,
+  sql`percentile_cont(array[0.5, 0.95]) within group (order by total_ms) as total_ms`,
+])
+
+type Percentiles = readonly (number | null)[] | null
+type SumRow = Omit<UsageFigures, 'first_content_ms' | 'total_ms'> & {
+  readonly first_content_ms: Percentiles
+  readonly total_ms: Percentiles
+  readonly is_total: boolean
+  readonly [dimension: `by_${number}`]: string | null
+}
+
+export type ReportStore = ReturnType<typeof reportStore>
+
+/** Table `usage`, to be read: sums and single calls. */
+export function reportStore(db: Kysely<Database>) {
+  return {
+    /** Totals and groups of one moment: by time, oldest first, then by cost, highest first. */
+    async report({ filter, groupBy, timezone, limit }: ReportOf): Promise<Report> {
+      const names = groupBy.map((_, at) => sql.ref(`by_${at}`))
+      const values = groupBy.map((dimension, at) => sql`${columnOf(dimension, timezone)} as ${names[at]}`)
+      const times = names.filter((_, at) => groupBy[at] === 'day' || groupBy[at] === 'hour')
+      const columns = sql.join([...names, sql`${names.length === 0 ? sql`true` : isTotal(names)} as is_total`, figures])
+      const sets = names.length === 0 ? sql`()` : sql`grouping sets ((${sql.join(names)}), ())`
+      const order = sql.join([
+        sql`is_total desc`,
+        ...times,
+        sql`sum(cost_usd) desc nulls last`,
+        sql`requests desc`,
+        ...names,
+      ])
+      const statement = sql<SumRow>`
+        with calls as (select ${sql.join([...values, sql`usage.*`])} from usage where ${matching(filter)})
+        select ${columns} from calls group by ${sets} order by ${order} limit ${limit + 2}`
+      const { rows } = await statement.execute(db).catch(refuseZone)
+      const [total, ...groups] = rows
+      if (!total) throw new Error('a sum over calls has no row')
+      return {
+        totals: toFigures(total),
+        groups: groups.slice(0, limit).map(row => toGroup(row, groupBy)),
+        has_more: groups.length > limit,
+      }
+    },
+
+    /** Newest first. */
+    async calls(filter: CallFilter, page: { after: string | undefined; limit: number }): Promise<ListedCall[]> {
+      let all = db.selectFrom('usage').where(matching(filter)).selectAll().select(place.as('place'))
+      if (page.after !== undefined) all = all.where(isOlderThan(page.after))
+      const rows = await all.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute()
+      return rows.map(({ place, alias, created_at, cost_usd, held_usd, ...row }) => ({
+        place,
+        call: {
+          ...row,
+          model: alias,
+          created_at: created_at.toISOString(),
+          cost_usd: cost_usd && trimmed(cost_usd),
+          held_usd: held_usd && trimmed(held_usd),
+        },
+      }))
+    },
+  }
+}
+
+/** The lists of zones of this program and of the database may be of different years. */
+function refuseZone(error: unknown): never {
+  const isZone = error instanceof DatabaseError && error.code === '22023' && error.message.includes('time zone')
+  throw isZone ? invalid('timezone is not one that the database knows; take that of a large city') : error
+}
+
+const isTotal = (names: readonly Expression<unknown>[]) => sql`grouping(${sql.join(names)}) > 0`
+
+function matching({ from, to, visible, ...asked }: CallFilter): Expression<SqlBool> {
+  const conditions = [asked, visible].flatMap(wanted =>
+    filterColumns
+      .filter(column => wanted[column] !== undefined)
+      .map(column => sql`${sql.ref(column)} = ${wanted[column]}`),
+  )
+  if (from) conditions.push(sql`created_at >= ${from}`)
+  if (to) conditions.push(sql`created_at < ${to}`)
+  return conditions.length === 0 ? sql<SqlBool>`true` : sql<SqlBool>`${sql.join(conditions, sql` and `)}`
+}
+
+const toGroup = (row: SumRow, groupBy: readonly UsageDimension[]): UsageGroup => ({
+  by: Object.fromEntries(groupBy.map((dimension, at) => [dimension, row[`by_${at}`] ?? null])),
+  ...toFigures(row),
+})
+
+/** A sum over no calls is null in SQL. Only a cost can be unknown; all else is then 0. */
+const toFigures = (row: SumRow): UsageFigures => ({
+  requests: row.requests,
+  input_tokens: row.input_tokens ?? 0,
+  cache_read_tokens: row.cache_read_tokens ?? 0,
+  cache_write_5m_tokens: row.cache_write_5m_tokens ?? 0,
+  cache_write_1h_tokens: row.cache_write_1h_tokens ?? 0,
+  output_tokens: row.output_tokens ?? 0,
+  reasoning_tokens: row.reasoning_tokens ?? 0,
+  web_searches: row.web_searches ?? 0,
+  cost_usd: row.cost_usd ?? (row.requests === 0 ? '0' : null),
+  unpriced_requests: row.unpriced_requests,
+  estimated_requests: row.estimated_requests,
+  first_content_ms: toMilliseconds(row.first_content_ms),
+  total_ms: toMilliseconds(row.total_ms),
+})
+
+/** To a tenth. */
+const toMilliseconds = (percentiles: Percentiles) => {
+  const [p50, p95] = (percentiles ?? []).map(value => (value === null ? null : Math.round(value * 10) / 10))
+  return { p50: p50 ?? null, p95: p95 ?? null }
+}
+
+/** Without the zeros that a column's arithmetic leaves behind. */
+const trimmed = (decimal: string): string => (decimal.includes('.') ? decimal.replace(/[.]?0+$/, '') : decimal)

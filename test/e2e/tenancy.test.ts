@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Client } from 'pg'
+import { allRoutes } from '../../src/contract/api.ts'
+import type { Route } from '../../src/contract/route.ts'
+import { open, type Sent, send, type Target } from '../support/send.ts'
+import { startService } from '../support/service.ts'
+import { holderOf } from '../support/virtual-keys.ts'
+
+// Nothing runs here, so that whatever changes was changed by a request.
+const service = await startService({ env: { SWITCHYARD_ROLE: 'api' } })
+const ada = await holderOf(service, { owner_id: 'ada' })
+const bob = await holderOf(service, { owner_id: 'bob' })
+const adasAdmin = await holderOf(service, { owner_id: 'ada', role: 'admin' })
+const bobsAdmin = await holderOf(service, { owner_id: 'bob', role: 'admin' })
+const database = new Client({ connectionString: service.databaseUrl })
+database.on('error', () => undefined)
+await database.connect()
+after(() => database.end())
+
+const canary = 'ada-canary-4711'
+const model = { modelID: 'demo' }
+const parts = [{ type: 'text', text: canary }]
+
+async function idOf(target: Target, line: string, body: object): Promise<string> {
+  const answer = await send(target, line, { body })
+  assert.ok(answer.status < 300, `${line}: ${answer.text}`)
+  return answer.json<{ id: string }>().id
+}
+const newAgent = () => idOf(ada, 'POST /api/agents', { name: canary, owner_id: 'ada', model: 'demo', system: canary })
+const newSession = async () => idOf(ada, 'POST /session', { title: canary, agent_id: await newAgent() })
+
+/** A prompt that waits for ever: its budget has to be raised first. */
+async function waitingPrompt(session_id: string): Promise<string> {
+  const id = `msg_${session_id}`
+  const text = `
+    insert into prompts (id, session_id, position, parts, model, mode, principal, held_by)
+    values ($1, $2, 1, $3, 'demo', 'enqueue', 'ada', 'budget')`
+  await database.query(text, [id, session_id, JSON.stringify(parts)])
+  return id
+}
+
+type Parameters = Readonly<Record<string, string>>
+
+/** By the path up to its first id: makes an object of Ada's, and gives the ids that stand for it. */
+const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> = {
+  '/api/agents/{agent_id}': async () => ({ agent_id: await newAgent(), version: '1' }),
+  '/session/{session_id}': async path => {
+    const session_id = await newSession()
+    return /prompt_id|message$/.test(path) ? { session_id, prompt_id: await waitingPrompt(session_id) } : { session_id }
+  },
+  '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
+  '/v1/sessions/{session_id}': async () => ({ session_id: await newSession() }),
+  '/api/keys/{key_id}': async () => ({ key_id: await idOf(adasAdmin, 'POST /api/keys', { label: canary }) }),
+  '/api/vault/{key}': async () => {
+    const key = `NAME_${Math.random().toString(36).slice(2)}`
+    const answer = await send(ada, 'POST /api/vault', { body: { key, value: canary, scope: 'owner' } })
+    assert.equal(answer.status, 200, answer.text)
+    return { key }
+  },
+}
+
+/** What belongs to the service: all who may use such a route see the same. */
+const shared: readonly string[] = ['/v1/models/{model_id}', '/api/models/{model_id}', '/api/providers/{provider_id}']
+
+/** Bodies that pass the checks of their fields, which come before the look for the object. */
+const bodies: Readonly<Record<string, object>> = {
+  'agents.update': { name: 'Taken', owner_id: 'bob' },
+  'sessions.prompt_async': { model, parts },
+  'sessions.message': { model, parts, mode: 'reject' },
+  'events.send': { events: [{ type: 'user.message', content: parts }] },
+  'keys.update': { label: 'taken' },
+  'keys.rotate': {},
+}
+/** Where the owner in Bob's body would not do for Ada. */
+const adasBodies: Readonly<Record<string, object>> = { 'agents.update': { name: 'Changed', owner_id: 'ada' } }
+
+const rootOf = ({ path }: Route): string => /^[^{]*\{\w+\}/.exec(path)?.[0] ?? ''
+const lineOf = ({ method, path }: Route, values: Parameters): string =>
+  `${method} ${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name]
+    assert.ok(value !== undefined, `the fixture of ${path} gives no ${name}`)
+    return value
+  })}`
+
+/** Every row of every table, but for when keys were used, which is written in the background. */
+async function everyRow(): Promise<ReadonlyMap<string, string>> {
+  const tables = await database.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+  )
+  const rows = new Map<string, string>()
+  for (const { name } of tables.rows) {
+    const found = await database.query<{ row: object }>(`select row_to_json(t) as row from ${name} t order by t::text`)
+    rows.set(name, JSON.stringify(found.rows.map(({ row }) => ({ ...row, last_used_at: undefined }))))
+  }
+  return rows
+}
+
+/** The tables whose rows are not as they were. */
+async function changedSince(before: ReadonlyMap<string, string>): Promise<string[]> {
+  const now = await everyRow()
+  return [...now.keys()].filter(name => now.get(name) !== before.get(name))
+}
+
+/** The answer; of a stream only its head. */
+async function ask(target: Target, line: string, sent: Sent): Promise<{ status: number; text: string }> {
+  const response = await open(target, line, sent)
+  const status = response.statusCode ?? 0
+  if (String(response.headers['content-type']).startsWith('text/event-stream')) {
+    response.destroy()
+    return { status, text: '' }
+  }
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  return { status, text: Buffer.concat(chunks).toString() }
+}
+
+const withIds = allRoutes.filter(
+  ({ path, access }) => path.includes('{') && access !== 'webhook' && access !== 'public',
+)
+
+test('every path with an id has a fixture here, or is known to be shared', () => {
+  const roots = new Set(withIds.map(rootOf))
+  const missing = [...roots].filter(root => !(root in fixtures) && !shared.includes(root))
+  assert.deepEqual(missing, [], 'write a fixture that makes such an object for an owner')
+  for (const root of [...Object.keys(fixtures), ...shared]) assert.ok(roots.has(root), `${root} is no path any more`)
+})
+
+for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
+  test(`S10: ${route.method} ${route.path} of another owner is 404 as if it were not there, and changes nothing`, async () => {
+    const make = fixtures[rootOf(route)]
+    assert.ok(make, `no fixture for ${rootOf(route)}`)
+    const values = await make(route.path)
+    const [owner, stranger] = route.access === 'admin' ? [adasAdmin, bobsAdmin] : [ada, bob]
+    const body = bodies[route.id]
+    assert.ok(!route.body || body, `give ${route.id} a body that passes its checks`)
+    const line = lineOf(route, values)
+    const before = await everyRow()
+
+    const answer = await ask(stranger, line, { body })
+    assert.equal(answer.status, 404, `${line}: ${answer.text}`)
+    assert.deepEqual(await changedSince(before), [])
+    const [name = '', value = ''] = Object.entries(values)[0] ?? []
+    const nothing = lineOf(route, { ...values, [name]: 'nothing_1' })
+    const missing = await ask(stranger, nothing, { body })
+    assert.equal(missing.status, 404)
+    assert.equal(answer.text.replaceAll(value, 'nothing_1'), missing.text)
+    assert.ok(!answer.text.includes(canary))
+
+    const owned = await ask(owner, line, { body: adasBodies[route.id] ?? body })
+    // 409: the session is busy, which only those learn who may see it.
+    assert.ok(owned.status < 300 || owned.status === 409, `its owner gets ${owned.status} for ${line}: ${owned.text}`)
+  })
+}
+
+const lists = allRoutes.filter(
+  ({ path, method, access }) => !path.includes('{') && method === 'GET' && access !== 'public',
+)
+
+test('S10: no list shows anything of another owner, whatever is asked for', async () => {
+  const made = [await newAgent(), await newSession()]
+  for (const [path, make] of Object.entries(fixtures))
+    made.push(...Object.values(await make(path)).filter(id => id.length > 8))
+  const filters = [
+    '',
+    '?owner_id=ada',
+    `?agent_id=${made[0]}`,
+    `?session_id=${made[1]}`,
+    '?principal=ada',
+    '?include_revoked=true',
+  ]
+  for (const route of lists) {
+    const stranger = route.access === 'admin' ? bobsAdmin : bob
+    for (const filter of filters) {
+      const { status, text } = await ask(stranger, `GET ${route.path}${filter}`, {})
+      // 400 and 403: such a filter is not for this caller.
+      assert.ok([200, 400, 403].includes(status), `${route.path}${filter}: ${status} ${text}`)
+      for (const mark of [...made, canary]) assert.ok(!text.includes(mark), `${route.path}${filter} shows ${mark}`)
+    }
+  }
+})
+
+test('S09: a scoped key makes nothing for another owner, nor out of anything of theirs', async () => {
+  const agent = await newAgent()
+  const before = await everyRow()
+  for (const [target, line, body, status] of [
+    [bob, 'POST /api/agents', { name: 'Mine', owner_id: 'ada' }, 403],
+    [bob, 'POST /session', { agent_id: agent }, 404],
+    [bob, 'POST /session', { agent }, 404],
+    [bobsAdmin, 'POST /api/keys', { owner_id: 'ada' }, 403],
+    [bobsAdmin, 'POST /api/keys', { owner_id: null }, 403],
+  ] as const) {
+    const answer = await send(target, line, { body })
+    assert.equal(answer.status, status, `${line} ${JSON.stringify(body)}: ${answer.text}`)
+  }
+  assert.deepEqual(await changedSince(before), [])
+})
+
+test('S10: what a scoped key makes belongs to its owner, whichever of their keys made it', async () => {
+  const id = await idOf(ada, 'POST /session', {})
+  assert.equal((await send(adasAdmin, `GET /session/${id}`)).status, 200)
+  assert.equal((await send(bob, `GET /session/${id}`)).status, 404)
+})
+
+test('S10: a key with a label only works on the agents and sessions of every owner', async () => {
+  const anyone = await holderOf(service, { label: 'anyone' })
+  const session = await newSession()
+  assert.equal((await send(anyone, `GET /session/${session}`)).status, 200)
+  assert.equal((await send(anyone, `DELETE /session/${session}`)).status, 200)
+})
+
+test('S10: an agent that was given away is not taken back by making an earlier version current', async () => {
+  const agent = await newAgent()
+  await send(service, `PATCH /api/agents/${agent}`, { body: { name: 'Given', owner_id: 'bob' } })
+  const back = await send(bob, `POST /api/agents/${agent}/versions/1/rollback`)
+  assert.deepEqual([back.status, back.json()['owner_id'], back.json()['name']], [200, 'bob', canary])
+})
+
+test('S19: a ticket opens the stream of its own session only', async () => {
+  const [hers, his] = [await newSession(), await idOf(bob, 'POST /session', {})]
+  const issued = await send(bob, `POST /v1/sessions/${his}/events/tickets`)
+  const { ticket } = issued.json<{ ticket: string }>()
+  const stranger = { url: service.url }
+  assert.equal((await ask(stranger, `GET /v1/sessions/${hers}/events/stream?ticket=${ticket}`, {})).status, 401)
+  assert.equal((await ask(stranger, `GET /v1/sessions/${his}/events/stream?ticket=${ticket}`, {})).status, 200)
+})

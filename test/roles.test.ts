@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allRoutes } from '../src/contract/api.ts'
+import type { Route } from '../src/contract/route.ts'
+import { open, send, type Target } from './support/send.ts'
+import { startService } from './support/service.ts'
+import { holderOf } from './support/virtual-keys.ts'
+
+const service = await startService()
+const unauthorized = '{"error":{"type":"gateway_error","message":"unauthorized"}}'
+
+const revoked = await holderOf(service, { role: 'admin' })
+await send(service, `DELETE /api/keys/${revoked.id}`)
+const expired = await holderOf(service, { role: 'admin', expires_at: '2020-01-01T00:00:00Z' })
+
+/** Who calls, and what becomes of their calls to routes for keys and to routes for admins. */
+const callers: readonly (readonly [who: string, target: Target, keyed: Verdict, admin: Verdict])[] = [
+  ['nobody', { url: service.url }, 'unknown', 'unknown'],
+  ['a key that was revoked', revoked, 'unknown', 'unknown'],
+  ['a key that has expired', expired, 'unknown', 'unknown'],
+  ['a key of role user', await holderOf(service), 'let in', 'refused'],
+  ['a key of role user with an owner', await holderOf(service, { owner_id: 'ada' }), 'let in', 'refused'],
+  ['a key of role admin', await holderOf(service, { role: 'admin' }), 'let in', 'let in'],
+  [
+    'a key of role admin with an owner',
+    await holderOf(service, { role: 'admin', owner_id: 'ada' }),
+    'let in',
+    'let in',
+  ],
+  ['the master key', service, 'let in', 'let in'],
+]
+type Verdict = 'unknown' | 'refused' | 'let in'
+
+/** The route as a request line, with an id that nothing has in the place of each parameter. */
+const lineOf = ({ method, path }: Route): string =>
+  `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
+
+/** Status and body; of a success only the status, since some of those have no end. */
+async function ask(target: Target, route: Route): Promise<{ status: number; text: string }> {
+  const response = await open(target, lineOf(route), route.body ? { body: {} } : {})
+  const status = response.statusCode ?? 0
+  const chunks: Buffer[] = []
+  if (status < 300) response.destroy()
+  else for await (const chunk of response) chunks.push(chunk as Buffer)
+  return { status, text: Buffer.concat(chunks).toString() }
+}
+
+const verdictOf = (status: number): Verdict => (status === 401 ? 'unknown' : status === 403 ? 'refused' : 'let in')
+
+for (const route of allRoutes) {
+  test(`S08: ${route.method} ${route.path} is for ${route.access}`, async () => {
+    for (const [who, target, keyed, admin] of callers) {
+      const { status, text } = await ask(target, route)
+      const expected = { public: 'let in', webhook: 'unknown', admin, key: keyed, 'key-or-query': keyed } as const
+      assert.equal(verdictOf(status), expected[route.access], `${who}: ${status} ${text}`)
+      if (status === 401) assert.equal(text, unauthorized)
+      assert.ok(status < 500, `${who}: ${status} ${text}`)
+    }
+  })
+}
+
+test('the matrix has routes of each kind', () => {
+  const kinds = new Set(allRoutes.map(({ access }) => access))
+  for (const kind of ['public', 'key', 'admin', 'key-or-query'] as const) assert.ok(kinds.has(kind), kind)
+})
+
+test('S08: a path that does not exist tells a revoked key as little as nobody', async () => {
+  const answer = await send(revoked, 'GET /api/no-such-thing')
+  assert.deepEqual([answer.status, answer.text], [401, unauthorized])
+})
