@@ -6,12 +6,19 @@ import { chatBaseOf } from './chat-exchange.ts'
 import type { Endpoint } from './gateway-load.ts'
 import { startClaudeCodeRouter, startPortkey } from './peers.ts'
 import type { Running, Setting } from './running.ts'
+import type { ScenarioName } from './scenarios.ts'
 
 /** Raw: client and upstream speak Anthropic's format. Translated: the upstream speaks OpenAI's chat completions. */
 export type Lane = 'raw' | 'translated'
 
 /** The programs that are compared. */
-export type Program = 'direct' | 'bare proxy' | 'Switchyard' | 'Portkey' | 'claude-code-router'
+export type Program =
+  | 'direct'
+  | 'bare proxy'
+  | 'Switchyard'
+  | 'Switchyard, key with a budget'
+  | 'Portkey'
+  | 'claude-code-router'
 
 /** Something that may stand between a client and a model provider, on one lane. */
 export interface Contender {
@@ -19,6 +26,8 @@ export interface Contender {
   readonly lane: Lane
   /** The share of the usual number of calls that it is given: less where a call costs twenty times as much. */
   readonly share: number
+  /** The only scenarios that it takes part in; all that fit its lane unless given. */
+  readonly only?: readonly ScenarioName[]
   start(setting: Setting): Promise<Running>
 }
 
@@ -27,6 +36,13 @@ export const contenders: readonly Contender[] = [
   { program: 'direct', lane: 'raw', share: 1, start: startDirect('raw') },
   { program: 'bare proxy', lane: 'raw', share: 1, start: startYardstick('raw') },
   { program: 'Switchyard', lane: 'raw', share: 1, start: startSwitchyard('bench') },
+  {
+    program: 'Switchyard, key with a budget',
+    lane: 'raw',
+    share: 1,
+    only: ['json'],
+    start: startSwitchyard('bench', { hasBudget: true }),
+  },
   { program: 'Portkey', lane: 'raw', share: 0.25, start: startPortkey },
   { program: 'direct', lane: 'translated', share: 1, start: startDirect('translated') },
   { program: 'bare proxy', lane: 'translated', share: 1, start: startYardstick('translated') },
@@ -59,10 +75,10 @@ function startYardstick(lane: Lane): Contender['start'] {
  * The service with all that it does for a call: key, checks, routing, log, booking in its embedded database. Models
  * `bench/*` are those of an Anthropic upstream, `chat/*` those of a chat one.
  */
-export function startSwitchyard(models: 'bench' | 'chat'): Contender['start'] {
+export function startSwitchyard(models: 'bench' | 'chat', { hasBudget = false } = {}): Contender['start'] {
   return async ({ upstream, folder }) => {
     const { url, key, pid, stop } = await startServer({ dataDir: join(folder, 'data'), config: configOf(upstream) })
-    const headers = { 'x-api-key': key }
+    const headers = { 'x-api-key': hasBudget ? await keyWithBudget(url, key) : key }
     return {
       pid,
       endpoint: kind => ({ origin: url, path: '/v1/messages', model: `${models}/${kind}`, headers }),
@@ -71,8 +87,22 @@ export function startSwitchyard(models: 'bench' | 'chat'): Contender['start'] {
   }
 }
 
+/** A virtual key with a budget that no scenario uses up: each of its calls is reserved and settled. */
+async function keyWithBudget(url: string, masterKey: string): Promise<string> {
+  const answer = await fetch(`${url}/api/keys`, {
+    method: 'POST',
+    headers: { 'x-api-key': masterKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ label: 'bench', max_budget: 1_000_000 }),
+  })
+  if (answer.status !== 201) throw new Error(`no key: ${answer.status} ${await answer.text()}`)
+  return ((await answer.json()) as { key: string }).key
+}
+
 /** More than any scenario needs: what is refused has no cost. */
 const limits = { max_streams: 10_000, max_loop_delay_ms: 60_000 }
+
+/** Without a price a key with a budget is refused. */
+const prices = { input_cost_per_token: 0.000_003, output_cost_per_token: 0.000_015 }
 
 function configOf(upstream: string): string {
   const api_key = 'sk-upstream-0123'
@@ -80,6 +110,6 @@ function configOf(upstream: string): string {
     model_name: `chat/${kind}`,
     params: { model: `openai-compatible/${kind}`, api_base: `${upstream}${chatBaseOf(kind)}`, api_key },
   }))
-  const raw = { model_name: 'bench/*', params: { model: 'anthropic/*', api_base: upstream, api_key } }
+  const raw = { model_name: 'bench/*', params: { model: 'anthropic/*', api_base: upstream, api_key, ...prices } }
   return JSON.stringify({ model_list: [raw, ...chat], outbound: { allow: [new URL(upstream).host] }, limits })
 }

@@ -77,6 +77,10 @@ function costFigures(of: Select): Figure[] {
         under: ours('raw', 'json'),
       },
     ),
+    ratio('raw json, key with a budget: CPU time, Switchyard / bare proxy', atMost(1.8), {
+      over: of('Switchyard, key with a budget', 'raw', 'json'),
+      under: of('bare proxy', 'raw', 'json'),
+    }),
     overYardstick('raw', 'large', atMost(1.3)),
     overYardstick('raw', 'paced', atMost(1.2)),
     overYardstick('raw', 'burst'),

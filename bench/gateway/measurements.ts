@@ -80,11 +80,11 @@ export function chartsOf({ samples }: Pick<Outcome, 'samples'>): Chart[] {
   return plotted.map(([scenario, title]) => ({
     title,
     bars: contenders
-      .filter(({ program }) => program !== 'direct')
+      .filter(({ program, only }) => program !== 'direct' && (only?.includes(scenario) ?? true))
       .map(({ program, lane }) => {
         const own = samplesOf(samples, { program, lane, scenario })
         const value = scenario === 'streams' ? median(own.map(each => each.mostResidentMib)) : costOf(own).median
-        return { label: `${program}, ${lane}`, value, isOurs: program === 'Switchyard' }
+        return { label: `${program}, ${lane}`, value, isOurs: program.startsWith('Switchyard') }
       }),
   }))
 }

@@ -93,8 +93,8 @@ export type Effort = keyof typeof roundsOf
 const latencyOnly: Program = 'direct'
 
 /** True when the contender takes part: nothing in between costs no CPU time, so it is only a clock for the others. */
-export const fits = ({ program, lane }: Contender, { lanes, isTimed = false }: Scenario): boolean =>
-  lanes.includes(lane) && (program !== latencyOnly || isTimed)
+export const fits = ({ program, lane, only }: Contender, { name, lanes, isTimed = false }: Scenario): boolean =>
+  lanes.includes(lane) && (only?.includes(name) ?? true) && (program !== latencyOnly || isTimed)
 
 /**
  * The scenario's load for one contender: as many connections, and its share of the calls. Streams with pauses take their
