@@ -103,8 +103,9 @@ test('every route is in the OpenAPI 3.1 document with its statuses, and nothing 
   assert.equal(document.openapi, '3.1.0')
   assert.equal(document.info.version, '0.1.0')
   assert.equal(apiVersion, '0.1.0')
-  for (const { id, method, path, responses, access } of allRoutes) {
+  for (const { id, method, path, responses, access, hasCsv = false } of allRoutes) {
     const operation = document.paths[path]?.[method.toLowerCase()]
+    assert.equal(JSON.stringify(operation?.responses ?? {}).includes('"text/csv"'), hasCsv, id)
     assert.equal(operation?.operationId, id)
     const statuses = Object.keys(operation?.responses ?? {})
     for (const status of Object.keys(responses)) assert.ok(statuses.includes(status), `${id} lacks ${status}`)

@@ -266,7 +266,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
 
   // http
   const readiness = createReadiness(pool)
-  const tickets = ticketStore(pool)
+  const tickets = ticketStore(pool, { pepper })
   const authenticate = createAuthenticate({
     masterKey: config.masterKey,
     insecureNoAuth: config.insecureNoAuth,

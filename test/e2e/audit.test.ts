@@ -71,6 +71,16 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'model_settings.create': async () => ({ line: 'POST /api/models', body: newModel(), action: 'model.create' }),
   'model_settings.update': ofModel('update', 'PATCH /api/models/{id}', { body: { params: { weight: 2 } } }),
   'model_settings.remove': ofModel('delete', 'DELETE /api/models/{id}'),
+  'budgets.set': async () => ({
+    line: 'PUT /api/budgets/owner/team',
+    body: { max_budget: 5 },
+    action: 'budget.set',
+    objectId: 'owner:team',
+  }),
+  'budgets.remove': async () => {
+    await send(service, 'PUT /api/budgets/owner/going', { body: { max_budget: 5 } })
+    return { line: 'DELETE /api/budgets/owner/going', action: 'budget.delete', objectId: 'owner:going' }
+  },
   'vault.set': async () => ({
     line: 'POST /api/vault',
     body: { key: 'AUDITED', value: secret },

@@ -8,8 +8,11 @@ import { allRoutes } from '../../src/contract/api.ts'
 import { endsRun } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { embeddedUrl } from '../../src/server/db/embedded-postgres.ts'
+import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
+import { createKeyring } from '../../src/server/platform/seal.ts'
 import { type AllowedPlace, type Canary, plantCanary, scan } from '../support/canaries.ts'
 import { temporaryFolder } from '../support/data-folder.ts'
+import { freshDatabase } from '../support/database.ts'
 import { bedrockConverse } from '../support/dialects/bedrock-converse.ts'
 import { gemini } from '../support/dialects/gemini.ts'
 import { openaiChat } from '../support/dialects/openai-chat.ts'
@@ -214,20 +217,25 @@ async function readEverything(sessionId: string, key: string): Promise<void> {
   }
 }
 
-/** A line a row of every table, `bytea` in hex. */
+/** A line a row of every table, `bytea` in hex. What the service has sealed for itself is opened, to look for it too. */
 async function dump(): Promise<[string, string][]> {
   const client = new Client({ connectionString: embeddedUrl(dataDir) ?? '' })
   await client.connect()
   try {
-    const { rows } = await client.query<{ name: string }>(`
+    const { rows: names } = await client.query<{ name: string }>(`
       select format('%I.%I', schemaname, tablename) as name from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema')`)
-    assert.ok(rows.length > 15, 'there are tables')
-    const tables = rows.map(async ({ name }): Promise<[string, string]> => {
-      const found = await client.query<{ row: string }>(`select row_to_json(t)::text as row from ${name} t`)
-      return [`table ${name}`, found.rows.map(({ row }) => row).join('\n')]
-    })
-    return await Promise.all(tables)
+    assert.ok(names.length > 15, 'there are tables')
+    const tables: [string, string][] = []
+    for (const { name } of names) {
+      const { rows } = await client.query<{ row: string }>(`select row_to_json(t)::text as row from ${name} t`)
+      tables.push([`table ${name}`, rows.map(({ row }) => row).join('\n')])
+    }
+    const sealer = createRowSealer(createKeyring([encryptionKey]), 'service_secrets')
+    const { rows: own } = await client.query('select name, version::int, sealed from service_secrets')
+    for (const row of own) canaries.push({ name: `service secret ${row.name}`, core: sealer.open(row) })
+    assert.ok(own.length > 0, 'the service has secrets of its own')
+    return tables
   } finally {
     await client.end()
   }
@@ -315,4 +323,29 @@ test('S17, S40, S41: no secret is anywhere but where it must be, whatever upstre
   const { findings, unused } = scan([...places, ...filePlaces(), ['log', service.logs()]], canaries, allowed)
   assert.deepEqual(findings, [])
   assert.deepEqual(unused, [], 'an allowance that nothing needs is a hole')
+})
+
+test('S40: the password of an external database is in no output, whether it is reached or not', async () => {
+  const { canary, secret } = plantCanary('database password')
+  const withPassword = (url: string): string => {
+    const parsed = new URL(url.replace('@/', '@localhost/'))
+    parsed.password = secret
+    return parsed.href
+  }
+  const start = startService({ databaseUrl: withPassword('postgres://someone@127.0.0.1:1/nothing') })
+  const refusal = await start.then(
+    () => assert.fail('it cannot start'),
+    (error: Error) => error.message,
+  )
+  assert.match(refusal, /database/)
+  const { url } = await freshDatabase()
+  const external = await startService({ databaseUrl: withPassword(url), env: { LOG_LEVEL: 'trace' } })
+  const ready = await send(external, 'GET /health/ready')
+  await external.stop()
+  const places = [
+    ['refused start', refusal],
+    ['answer', ready.text],
+    ['log', external.logs()],
+  ] as const
+  assert.deepEqual(scan(places, [canary]).findings, [])
 })

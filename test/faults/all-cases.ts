@@ -1,4 +1,5 @@
 import { badKeyCases } from './bad-keys.ts'
+import { budgetCases } from './budgets.ts'
 import { crashCases } from './crash-at-write.ts'
 import { folderCases } from './data-folder.ts'
 import { databaseCases } from './database-away.ts'
@@ -22,6 +23,7 @@ export const allCases: readonly FaultCase[] = [
   ...reconnectCases,
   ...hintCases,
   ...parallelCases,
+  ...budgetCases,
   ...rotationCases,
   ...badKeyCases,
 ]

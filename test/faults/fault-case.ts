@@ -26,6 +26,8 @@ export interface Outcome {
 export interface FaultCase {
   /** As in the table of faults, with a letter for its variants. */
   readonly id: string
+  /** What it is about; cases are also chosen by it. */
+  readonly group?: string
   readonly title: string
   run(bench: Bench): Promise<Outcome>
 }

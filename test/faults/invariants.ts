@@ -101,6 +101,34 @@ export const invariants: readonly Invariant[] = [
           and e.payload->>'model_request_start_id' = b.id)`,
   },
   {
+    id: 'I5',
+    claim: 'no reservation is open past its expiry',
+    sql: `select request_id, expires_at from reservations where expires_at < clock_timestamp() - interval '10 seconds'`,
+  },
+  {
+    id: 'I5',
+    claim: 'a budget holds what its reservations hold, and is not overspent',
+    sql: `
+      select b.scope, b.scope_id, b.max_usd, b.spent_usd, b.reserved_usd, b.parallel, sum(r.amount_usd) as held, count(r) as calls
+      from budgets b left join (
+        select h.id, r.amount_usd from reservations r cross join lateral json_to_recordset(r.held_in) as h (id bigint)
+      ) r using (id)
+      group by b.scope, b.scope_id
+      having b.reserved_usd <> coalesce(sum(r.amount_usd), 0) or b.parallel <> count(r.id)
+        or b.spent_usd + b.reserved_usd > b.max_usd or b.spent_usd < 0`,
+  },
+  {
+    id: 'I5',
+    claim: 'what a budget for life has spent is what the ledger says',
+    sql: `
+      select b.scope, b.scope_id, b.spent_usd, l.usd from budgets b cross join lateral (
+        select coalesce(sum(u.cost_usd), 0) as usd from usage u
+        where u.created_at >= b.created_at and b.scope_id = case b.scope
+          when 'key' then u.key_id when 'owner' then u.owner_id when 'agent' then u.agent_id else u.session_id end
+      ) l
+      where b.duration is null and b.spent_usd <> l.usd`,
+  },
+  {
     id: 'I7',
     claim: 'one session for each idempotency key',
     sql: `select title, array_agg(id) as sessions from sessions group by title having count(*) > 1`,

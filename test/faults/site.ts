@@ -32,13 +32,17 @@ export interface SiteOptions {
   /** Shared by replicas of one service; one of its own by default. */
   readonly dataDir?: string
   readonly env?: ServiceOptions['env']
+  /** Parameters of the model besides its address. */
+  readonly model?: object
+  /** The configuration's `limits` besides the number of sessions. */
+  readonly limits?: object
 }
 
 const key = 'sk-faults-master-key-0123456789'
 
 /** Prepares a place and does not start anything. What runs there ends with the case. */
 export async function createSite(bench: Bench, options: SiteOptions): Promise<Site> {
-  const { upstream, maxSessions = 20 } = options
+  const { maxSessions = 20 } = options
   const isEmbedded = options.database === 'embedded'
   const dataDir = options.dataDir ?? join(bench.folder, `data-${bench.random.whole(0, 0xffffff).toString(16)}`)
   await mkdir(dataDir, { recursive: true })
@@ -55,7 +59,7 @@ export async function createSite(bench: Bench, options: SiteOptions): Promise<Si
       port,
       dataDir,
       databaseUrl: isEmbedded ? '' : options.database,
-      config: configFor(upstream, maxSessions),
+      config: configFor(options, maxSessions),
       env: { ...(isEmbedded && { DATABASE_URL: undefined }), ...options.env, ...env },
       ...(readyMs !== undefined && { readyMs }),
     })
@@ -93,14 +97,14 @@ export async function createSite(bench: Bench, options: SiteOptions): Promise<Si
   }
 }
 
-const configFor = ({ url, port }: Upstream, maxSessions: number): string =>
-  JSON.stringify({
-    model_list: [
-      { model_name: 'scripted', params: { model: 'anthropic/scripted', api_base: url, api_key: 'sk-upstream' } },
-    ],
-    outbound: { allow: [`127.0.0.1:${port}`] },
-    limits: { max_sessions: maxSessions },
+function configFor({ upstream, model, limits }: SiteOptions, maxSessions: number): string {
+  const params = { model: 'anthropic/scripted', api_base: upstream.url, api_key: 'sk-upstream', ...model }
+  return JSON.stringify({
+    model_list: [{ model_name: 'scripted', params }],
+    outbound: { allow: [`127.0.0.1:${upstream.port}`] },
+    limits: { max_sessions: maxSessions, ...limits },
   })
+}
 
 /** As the service itself reaches it. */
 function embeddedUrl(dataDir: string): string {

@@ -30,10 +30,12 @@ function answerTo({ body, closed }: Recorded): Answer {
     const [, key, script] = found
     if (key === undefined || script === undefined) continue
     const call = messages.slice(at).filter(({ role }) => role === 'assistant').length
-    note({ what: 'call', key, call })
-    void closed.then(() => note({ what: 'closed', key, call }))
     const answers = JSON.parse(script) as Answer[]
-    return answers[Math.min(call, answers.length - 1)] ?? {}
+    const answer = answers[Math.min(call, answers.length - 1)] ?? {}
+    const outputTokens = answer.usage?.['output_tokens'] ?? 0
+    note({ what: 'call', key, call, outputTokens })
+    void closed.then(() => note({ what: 'closed', key, call, outputTokens }))
+    return answer
   }
   return {}
 }

@@ -12,6 +12,8 @@ export interface UpstreamCall {
   readonly what: 'call' | 'closed'
   readonly key: string
   readonly call: number
+  /** What the answer states to have used. */
+  readonly outputTokens: number
 }
 
 /** A model provider in a process of its own that no fault touches. */

@@ -16,7 +16,11 @@ const audit = createAudit(store)
 const ada = { principal: 'ada', role: 'user', keyId: 'key_1', address: '192.0.2.1', requestId: 'req_1' }
 
 const app = createServer({
-  authenticate: ({ headers }) => (headers['x-role'] === 'user' ? { ...masterCaller, role: 'user' } : masterCaller),
+  authenticate: ({ headers }) => ({
+    ...masterCaller,
+    ...(headers['x-role'] === 'user' && { role: 'user' }),
+    ...(headers['x-owner'] && { ownerScope: String(headers['x-owner']) }),
+  }),
   log: createLog('silent'),
   translateError: thrown => thrown,
 })
@@ -183,6 +187,19 @@ test('GET /api/audit is 403 for the role user', async () => {
   assert.equal((await app.inject({ url: '/api/audit', headers: { 'x-role': 'user' } })).statusCode, 403)
   const csv = await app.inject({ url: '/api/audit?format=csv', headers: { 'x-role': 'user' } })
   assert.equal(csv.statusCode, 403)
+})
+
+test('S10: an admin of one owner sees the changes of that owner alone', async () => {
+  for (const ownerId of ['left', 'right', null]) {
+    const change = { actor: ada, action: 'owned.create', objectId: `of ${ownerId}`, ownerId }
+    await inTransaction(sql => audit.record(sql, change))
+  }
+  const seenBy = (owner: string, query: string) =>
+    app.inject({ url: `/api/audit?${query}`, headers: { 'x-owner': owner } })
+  assert.deepEqual(pathsOf((await seenBy('left', 'action=owned.*')).json()), ['owned.create of left'])
+  assert.deepEqual(pathsOf((await seenBy('left', 'object_id=of%20right')).json()), [])
+  assert.equal((await seenBy('left', 'format=csv')).body.split('\r\n').length, 1 + 1 + 1)
+  assert.equal((await list('action=owned.*')).entries.length, 3)
 })
 
 test('S47: format=csv gives every row as a file to be saved, and no cell begins a formula', async () => {

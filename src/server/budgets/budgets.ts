@@ -77,7 +77,7 @@ export function createBudgets(deps: Deps): Budgets {
       return await reservations.reserve(asked)
     } catch (error) {
       // It may be held all the same, and no call will ever settle it.
-      if (isHeld) usage.release(requestId)
+      if (isHeld && !wasNeverSent(error)) usage.release(requestId)
       throw asUnavailable(error)
     }
   }
@@ -137,6 +137,11 @@ export function createBudgets(deps: Deps): Budgets {
     },
   }
 }
+
+/** Without a connection nothing can have been held; while the database is away there are many of these. */
+const wasNeverSent = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('syscall' in error && error.syscall === 'connect') || error.message.includes('when trying to connect'))
 
 const rejectUnavailable = (error: unknown): never => {
   throw asUnavailable(error)

@@ -1,11 +1,11 @@
 interface Waiting<Name, Found> {
   readonly name: Name
-  readonly resolve: (found: Found | undefined) => void
+  readonly resolve: (found: Found) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Asks for many names at once; the answers come in the order of the names. */
-type LoadMany<Name, Found> = (names: readonly Name[]) => Promise<readonly (Found | undefined)[]>
+/** Asks for many names at once; one answer each, in the order of the names. */
+type LoadMany<Name, Found> = (names: readonly Name[]) => Promise<readonly Found[]>
 
 /**
  * Makes look-ups of one name out of look-ups of many. One query is on its way at a time: a name that comes alone is asked
@@ -14,15 +14,16 @@ type LoadMany<Name, Found> = (names: readonly Name[]) => Promise<readonly (Found
 export function gathered<Name, Found>(
   load: LoadMany<Name, Found>,
   { mostNames = 500 } = {},
-): (name: Name) => Promise<Found | undefined> {
+): (name: Name) => Promise<Found> {
   let waiting: Waiting<Name, Found>[] = []
   let isAsking = false
 
   const ask = async (batch: readonly Waiting<Name, Found>[]): Promise<void> => {
     try {
       const found = await load(batch.map(({ name }) => name))
-      batch.forEach(({ resolve }, at) => {
-        resolve(found[at])
+      if (found.length !== batch.length) throw new Error(`${found.length} answers for ${batch.length} names`)
+      found.forEach((value, at) => {
+        batch[at]?.resolve(value)
       })
     } catch (error) {
       for (const { reject } of batch) reject(error)

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Caller } from '../http/caller.ts'
 
@@ -15,12 +15,14 @@ export interface Ticket {
 }
 
 const lifetime = `interval '60 seconds'`
-const digest = (ticket: string): Buffer => createHash('sha256').update(ticket).digest()
 
-/** Table `stream_tickets`: one use, one session, 60 s. Only the digest is stored. */
+/** Table `stream_tickets`: one use, one session, 60 s. Only an HMAC under the service's pepper is stored. Security: S19. */
 export type TicketStore = ReturnType<typeof ticketStore>
 
-export function ticketStore(pool: Pool) {
+export function ticketStore(pool: Pool, { pepper }: { readonly pepper: Buffer }) {
+  const digest = (ticket: string): Buffer =>
+    createHmac('sha256', pepper).update('stream ticket ').update(ticket).digest()
+
   return {
     async issue(sessionId: string, { principal, key }: Caller): Promise<Ticket> {
       const ticket = randomBytes(24).toString('base64url')

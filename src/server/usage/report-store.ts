@@ -132,6 +132,8 @@ export function reportStore(db: Kysely<Database>) {
           created_at: created_at.toISOString(),
           cost_usd: cost_usd && trimmed(cost_usd),
           held_usd: held_usd && trimmed(held_usd),
+          first_content_ms: row.first_content_ms === null ? null : rounded(row.first_content_ms, 1_000),
+          total_ms: rounded(row.total_ms, 1_000),
         },
       }))
     },
@@ -179,11 +181,13 @@ const toFigures = (row: SumRow): UsageFigures => ({
   total_ms: toMilliseconds(row.total_ms),
 })
 
-/** To a tenth. */
 const toMilliseconds = (percentiles: Percentiles) => {
-  const [p50, p95] = (percentiles ?? []).map(value => (value === null ? null : Math.round(value * 10) / 10))
+  const [p50, p95] = (percentiles ?? []).map(value => (value === null ? null : rounded(value, 10)))
   return { p50: p50 ?? null, p95: p95 ?? null }
 }
+
+/** To so many parts of one. */
+const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts
 
 /** Without the zeros that a column's arithmetic leaves behind. */
 const trimmed = (decimal: string): string => (decimal.includes('.') ? decimal.replace(/[.]?0+$/, '') : decimal)

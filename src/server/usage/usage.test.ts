@@ -95,7 +95,7 @@ test('one bad row does not take its neighbours along', async () => {
   for (const id of ['a', 'b', 'c']) usage.book(row(id))
   await usage.stop()
   assert.deepEqual(written, ['a', 'c'])
-  assert.deepEqual(said, ['a usage row cannot be written and is dropped'])
+  assert.deepEqual(said, ['the end of a call cannot be written, and is dropped'])
 })
 
 test('a ledger that is full says so, and what is at work by then is still taken', async () => {

@@ -35,12 +35,11 @@ export interface Usage {
 /** Bounds what one statement carries to some hundred KB. */
 const batchSize = 500
 
-type Waiting = { readonly row: UsageRow } | { readonly released: string }
-
 /** Settles calls in batches, outside of their path. A failed batch stays and is tried again. */
 export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity = 10_000 }: Options): Usage {
-  let waiting: Waiting[] = []
-  /** How many were ever taken, and how many of those are settled or dropped. */
+  let rows: UsageRow[] = []
+  let released: string[] = []
+  /** How many of both were ever taken, and how many of those are settled or dropped. */
   let taken = 0
   let done = 0
   /** One writer at a time; false when the database is away. */
@@ -51,16 +50,15 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
     for (const passed of await store.settle(ended)) tellPassed(log, passed)
   }
 
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
+  const write = async (batch: Ended): Promise<void> => {
     try {
-      await settle(endedOf(batch))
+      await settle(batch)
     } catch (error) {
       if (isPassing(error)) throw error
-      const [only] = batch
-      if (batch.length > 1) {
-        // One bad row must not take its neighbours along.
-        for (const single of batch) await write([single])
-      } else log.error({ err: error, request_id: only && idOf(only) }, 'a usage row cannot be written and is dropped')
+      const singles = singlesOf(batch)
+      // One bad row must not take its neighbours along.
+      if (singles.length > 1) for (const single of singles) await write(single)
+      else log.error({ err: error, request_id: idsOf(batch)[0] }, 'the end of a call cannot be written, and is dropped')
     }
   }
 
@@ -68,15 +66,16 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
   const writeAll = async (): Promise<boolean> => {
     const target = taken
     while (done < target) {
-      const batch = waiting.slice(0, Math.min(batchSize, target - done))
+      const batch = { rows: rows.slice(0, batchSize), released: released.slice(0, batchSize) }
       try {
         await write(batch)
       } catch (error) {
-        log.warn({ err: error, rows: waiting.length }, 'usage cannot be written now; it is kept')
+        log.warn({ err: error, rows: rows.length }, 'usage cannot be written now; it is kept')
         return false
       }
-      waiting = waiting.slice(batch.length)
-      done += batch.length
+      rows = rows.slice(batch.rows.length)
+      released = released.slice(batch.released.length)
+      done += batch.rows.length + batch.released.length
     }
     return true
   }
@@ -101,40 +100,37 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
     })
   }
 
-  const take = (entry: Waiting): void => {
-    waiting.push(entry)
-    taken++
-  }
-
   const stopTimer = every(periodMs, flush)
   return {
     book(row) {
-      take({ row })
+      rows.push(row)
+      taken++
       if (row.held_usd !== null && row.held_usd !== undefined) flushSoon()
     },
     release(requestId) {
-      take({ released: requestId })
+      released.push(requestId)
+      taken++
       flushSoon()
     },
-    bookNow: rows => settle({ rows, released: [] }),
+    bookNow: lost => settle({ rows: lost, released: [] }),
     flush,
     get isFull() {
-      return waiting.length >= capacity
+      return rows.length >= capacity
     },
     async stop() {
       await stopTimer()
       await flush()
-      if (waiting.length > 0) log.error({ rows: waiting.length }, 'usage rows are lost: the database is away')
+      if (rows.length > 0) log.error({ rows: rows.length }, 'usage rows are lost: the database is away')
     },
   }
 }
 
-const endedOf = (batch: readonly Waiting[]): Ended => ({
-  rows: batch.flatMap(entry => ('row' in entry ? [entry.row] : [])),
-  released: batch.flatMap(entry => ('released' in entry ? [entry.released] : [])),
-})
+const singlesOf = (batch: Ended): Ended[] => [
+  ...batch.rows.map(row => ({ rows: [row], released: [] })),
+  ...batch.released.map(id => ({ rows: [], released: [id] })),
+]
 
-const idOf = (entry: Waiting): string => ('row' in entry ? entry.row.request_id : entry.released)
+const idsOf = (batch: Ended): string[] => [...batch.rows.map(({ request_id }) => request_id), ...batch.released]
 
 function tellPassed(log: Options['log'], { scope, scope_id, ...figures }: SoftLimitPassed): void {
   log.warn({ scope, scope_id, ...figures }, 'a soft budget was passed')

@@ -17,9 +17,6 @@ export const allCases: readonly string[] = groups.flatMap(({ letter, cases }) =>
   Array.from({ length: cases }, (_, at) => `${letter}${at + 1}`),
 )
 
-/** Cases about virtual keys, which this version does not have. */
-export const casesOfKeys: readonly string[] = ['B1', 'B2', 'B3', 'B5', 'B6']
-
 /** The cases that a test's name claims: `U1, U2: ...` or `T9, gemini: ...`. */
 export function casesOf(name: string): string[] {
   const head = /^((?:[A-Z]\d+(?:, )?)+)/.exec(name)?.[1] ?? ''

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { createPool } from '../src/server/db/connect.ts'
+import { isAlive } from '../src/server/db/embedded/lock-file.ts'
+import { startEmbeddedPostgres } from '../src/server/db/embedded-postgres.ts'
+import { migrate } from '../src/server/db/migrate.ts'
+import { createLog } from '../src/server/platform/log.ts'
+
+const prefix = 'switchyard_test_'
+const folderPrefix = 'switchyard-test-'
+
+/** A server whose user may make databases, and the name of a migrated one that nobody is connected to. */
+export interface TestDatabase {
+  readonly url: string
+  readonly template: string
+}
+
+/** How tests find it; see test/support/database.ts. */
+export const variablesOf = ({ url, template }: TestDatabase) => ({
+  SWITCHYARD_TEST_DATABASE_URL: url,
+  SWITCHYARD_TEST_TEMPLATE: template,
+})
+
+/** Runs `work` with a database of DATABASE_URL, or of an embedded server for this run. It goes with all its copies. */
+export async function withTestDatabase<T>(work: (database: TestDatabase) => Promise<T>): Promise<T> {
+  const server = await databaseServer()
+  try {
+    return await withTemplate(server.url, template => work({ url: server.url, template }))
+  } finally {
+    await server.stop()
+  }
+}
+
+async function databaseServer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const given = process.env['DATABASE_URL']
+  if (given) return { url: given, stop: async () => undefined }
+  removeDeadFolders()
+  const dataDir = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+  const { url, adminUrl, stop } = await startEmbeddedPostgres({ dataDir, log: createLog('warn') })
+  await asRole(adminUrl, client => client.query('alter role switchyard createdb'))
+  return {
+    url,
+    async stop() {
+      await stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Folders of runs that were killed. */
+function removeDeadFolders(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(name.startsWith(folderPrefix) && name.slice(folderPrefix.length).split('-')[0])
+    if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
+
+async function asRole(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await work(client).finally(() => client.end())
+}
+
+/** Runs `work` with the name of a migrated database that nobody is connected to, and drops it with all its copies. */
+async function withTemplate<T>(url: string, work: (template: string) => Promise<T>): Promise<T> {
+  const template = `${prefix}${randomBytes(4).toString('hex')}`
+  // The name of this connection shows other runs on the same server that the databases of this one are in use.
+  const admin = new Client({ connectionString: url, application_name: template })
+  admin.on('error', error => process.stderr.write(`The test database went away: ${error.message}\n`))
+  await admin.connect()
+  try {
+    await dropDatabases(admin, await deadRuns(admin))
+    await admin.query(`create database ${template} template template0`)
+    await migrateDatabase(url, template)
+    return await work(template)
+  } finally {
+    await dropDatabases(admin, [template])
+    await admin.end()
+  }
+}
+
+async function migrateDatabase(adminUrl: string, name: string): Promise<void> {
+  const url = new URL(adminUrl.replace('@/', '@localhost/'))
+  url.pathname = `/${name}`
+  const pool = createPool({ url: url.href, max: 1, onLost: () => undefined })
+  await migrate(pool).finally(() => pool.end())
+}
+
+async function deadRuns(admin: Client): Promise<string[]> {
+  const { rows } = await admin.query<{ run: string }>(
+    `select distinct left(datname, $1) as run from pg_database
+     where starts_with(datname, $2) and left(datname, $1) not in (select application_name from pg_stat_activity)`,
+    [prefix.length + 8, prefix],
+  )
+  return rows.map(({ run }) => run)
+}
+
+async function dropDatabases(admin: Client, runs: readonly string[]): Promise<void> {
+  for (const run of runs) {
+    const { rows } = await admin.query<{ datname: string }>(
+      'select datname from pg_database where starts_with(datname, $1)',
+      [run],
+    )
+    for (const { datname } of rows) await admin.query(`drop database if exists ${datname} with (force)`)
+  }
+}
