@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { Client } from 'pg'
+import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { AuditEntry } from '../../src/contract/audit.ts'
 import type { Budget } from '../../src/contract/budgets.ts'
 import type { Session } from '../../src/contract/sessions.ts'
+import { createPool } from '../../src/server/db/connect.ts'
+import type { UsageRow } from '../../src/server/usage/store.ts'
+import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, startPricedService } from '../support/priced-service.ts'
 import { send } from '../support/send.ts'
@@ -19,6 +21,13 @@ const unlimited = {
   max_parallel_requests: null,
 }
 const unused = { budget_reset_at: null, spend: 0, reserved: 0, parallel_requests: 0 }
+const pool = createPool({ url: service.databaseUrl, max: 1, onLost: () => undefined })
+after(() => pool.end())
+/** Rows of the ledger; undefined while there is none. */
+const rowsOf = async (condition: string, value: unknown) => {
+  const { rows } = await pool.query<UsageRow>(`select * from usage where ${condition}`, [value])
+  return rows.length > 0 ? rows : undefined
+}
 const statusOf = async (line: string, sent: object = {}, secret = service.key) =>
   (await send({ ...service, key: secret }, line, sent)).status
 
@@ -173,6 +182,9 @@ test('an agent and a session have budgets of their own, which their model calls 
       return spend === 0.1 && reserved === 0 && atWork === 0
     })
   }
+  const [row] = await eventually(() => rowsOf('session_id = $1', session.id))
+  assert.deepEqual([row?.agent_id, row?.owner_id, row?.key_id], [agent.id, 'team', null])
+  assert.match(row?.run_id ?? '', /^run_/)
 })
 
 test('limits a minute and at a time are 429 with retry-after, in the words of either kind of client', async () => {
@@ -241,6 +253,14 @@ test('a soft limit is told with every answer once it is reached, and in the log 
   assert.equal(told.length, 1)
 })
 
+test('a key with nothing but a soft limit is told of it, and never refused', async () => {
+  const { id, key: secret } = await key({ soft_budget: 0.05 })
+  assert.equal((await ask(secret)).headers['x-switchyard-budget-warning'], undefined)
+  await eventually(async () => (await budget('key', id)).spend === 0.1)
+  const { status, headers } = await ask(secret)
+  assert.deepEqual([status, headers['x-switchyard-budget-warning']], [200, 'key: spent=0.1, soft_budget=0.05'])
+})
+
 test('a raised budget lets calls through at once, and what is spent stays', async () => {
   const { id, key: secret } = await key({ max_budget: 0.1 })
   assert.deepEqual([(await ask(secret)).status, (await ask(secret)).status], [200, 402])
@@ -252,16 +272,34 @@ test('a raised budget lets calls through at once, and what is spent stays', asyn
 test('the ledger says whose key paid, what was held, and at which rates', async () => {
   const { id, key: secret } = await key({ max_budget: 1, owner_id: 'ledger' })
   const requestId = (await ask(secret)).headers['x-switchyard-request-id']
-  const client = new Client({ connectionString: service.databaseUrl })
-  await client.connect()
-  const { rows } = await eventually(async () => {
-    const found = await client.query('select * from usage where request_id = $1', [requestId])
-    return found.rows.length === 1 && found
-  }).finally(() => client.end())
-  const { key_id, owner_id, protocol, rates, price_source, held_usd, cost_usd } = rows[0]
+  const [row] = await eventually(() => rowsOf('request_id = $1', requestId))
   assert.deepEqual(
-    [key_id, owner_id, protocol, price_source, held_usd, cost_usd],
+    [row?.key_id, row?.owner_id, row?.protocol, row?.price_source, row?.held_usd, row?.cost_usd],
     [id, 'ledger', 'anthropic-messages', 'config', '0.1', '0.1'],
   )
-  assert.deepEqual(rates, { input: '0', cache_read: '0', cache_write_5m: '0', cache_write_1h: '0', output: '0.001' })
+  assert.deepEqual(row?.rates, {
+    input: '0',
+    cache_read: '0',
+    cache_write_5m: '0',
+    cache_write_1h: '0',
+    output: '0.001',
+  })
+})
+
+test('a service that is stopped settles every call that it has answered', async () => {
+  const { url: databaseUrl } = await freshDatabase()
+  const other = await startPricedService({ databaseUrl })
+  const { id, key: secret } = await other.key({ max_budget: 10 })
+  const answers = await Promise.all(Array.from({ length: 20 }, () => other.ask(secret)))
+  await other.service.stop()
+  assert.ok(answers.every(({ status }) => status === 200))
+  const pool = createPool({ url: databaseUrl, max: 1, onLost: () => undefined })
+  const { rows } = await pool.query(
+    `select spent_usd::float8 as spent, reserved_usd::float8 as reserved, parallel,
+            (select count(*) from usage) as calls, (select count(*) from reservations) as open
+     from budgets where scope_id = $1`,
+    [id],
+  )
+  await pool.end()
+  assert.deepEqual(rows, [{ spent: 2, reserved: 0, parallel: 0, calls: 20, open: 0 }])
 })

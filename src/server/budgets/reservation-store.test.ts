@@ -226,3 +226,21 @@ test('what is held lives on while it is renewed, and is an orphan once it is not
   const ids = (await bench.reservations.orphans(1_000)).map(({ request_id }) => request_id)
   assert.deepEqual([ids.includes('left'), ids.includes('kept')], [true, false])
 })
+
+test('a limit that comes and goes under traffic loses nothing of what is spent or held', async () => {
+  const payers = { owner: 'coming' }
+  await bench.set('owner', 'coming', {})
+  const traffic = async (name: string) => {
+    for (let at = 0; at < 100; at++) {
+      const request_id = `${name}_${at}`
+      await bench.reserve({ request_id, payers, amount_usd: '0.02' })
+      await bench.usage.settle({ rows: [rowOf(request_id, payers, '0.01')], released: [] })
+    }
+  }
+  const changes = async () => {
+    for (let at = 0; at < 150; at++) await bench.set('owner', 'coming', at % 2 === 0 ? { max_usd: '100' } : {})
+  }
+  await Promise.all([traffic('one'), traffic('two'), traffic('three'), changes()])
+  const { spent_usd, reserved_usd, parallel } = await bench.budget('owner', 'coming')
+  assert.deepEqual([Number(spent_usd), Number(reserved_usd), parallel], [3, 0, 0])
+})

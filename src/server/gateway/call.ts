@@ -11,7 +11,7 @@ export interface CallSession {
   readonly agent_id: string
   readonly owner_id: string
   readonly prompt_id: string
-  readonly run_id?: string
+  readonly run_id: string
 }
 
 /**

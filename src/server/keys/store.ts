@@ -45,7 +45,7 @@ const records = `
 
 const grant = (validUntil: string): string => `
   select k.id, k.owner_id, k.role, k.models,
-         num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0 as is_limited,
+         num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0 as is_limited,
          (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
   from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
 

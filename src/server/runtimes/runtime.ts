@@ -44,6 +44,8 @@ export type Payer = Pick<Caller, 'principal' | 'key'>
 
 /** What the engine lends to a run. */
 export interface RunContext {
+  /** Model calls are booked under it. */
+  readonly runId: string
   /** Aborts on interrupt, deletion, loss of the session and shutdown; end as soon as you can, without a last event. */
   readonly signal: AbortSignal
   /** True once the process wants to hand the session over: end between two steps, without a last event. */

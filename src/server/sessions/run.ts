@@ -88,7 +88,7 @@ async function drive(
 ): Promise<Driven> {
   let hasProgressed = false
   try {
-    const context = { signal, isDraining: deps.isDraining, ...contextOf(deps, held, runId) }
+    const context = { runId, signal, isDraining: deps.isDraining, ...contextOf(deps, held, runId) }
     for await (const batch of runtime.run(session, prompt, context)) {
       if (batch.some(event => endsRun(event))) return { last: batch, hasProgressed }
       await deps.eventLog.append(held, batch)

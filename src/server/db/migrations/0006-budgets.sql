@@ -84,7 +84,14 @@ language plpgsql as $$
 #variable_conflict use_column
 begin
   return query
-  with current as materialized (
+  with locked as materialized (
+    -- One that got its first limit a moment ago is seen here, and was not there to be locked by the caller.
+    select * from budgets
+    where ((scope = 'key' and scope_id = of_key) or (scope = 'owner' and scope_id = of_owner)
+        or (scope = 'agent' and scope_id = of_agent) or (scope = 'session' and scope_id = of_session))
+      and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0
+    order by scope, scope_id for no key update
+  ), current as materialized (
     select scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel, reserved_usd, parallel,
            case when reset_at <= read_at then 0 else spent_usd end as spent_usd,
            case when reset_at <= read_at then null else warned_at end as warned_at,
@@ -93,10 +100,7 @@ begin
            date_trunc('minute', read_at) as minute,
            case when window_started_at = date_trunc('minute', read_at) then window_requests else 0 end as requests,
            case when window_started_at = date_trunc('minute', read_at) then window_tokens else 0 end as tokens
-    from budgets b
-    where ((scope = 'key' and scope_id = of_key) or (scope = 'owner' and scope_id = of_owner)
-        or (scope = 'agent' and scope_id = of_agent) or (scope = 'session' and scope_id = of_session))
-      and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0
+    from locked
   ), checked as materialized (
     select *,
            rpm_limit is null or requests < rpm_limit as has_requests,

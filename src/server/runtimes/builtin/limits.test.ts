@@ -114,6 +114,7 @@ async function runOn(
 ) {
   const stored = [...log]
   const context: RunContext = {
+    runId: 'run_1',
     signal: new AbortController().signal,
     isDraining: () => false,
     async *history() {

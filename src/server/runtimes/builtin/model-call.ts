@@ -10,6 +10,7 @@ import { type Answer, collectAnswer } from './answer.ts'
 interface ModelRequest {
   readonly session: RunSession
   readonly prompt: RunPrompt
+  readonly runId: string
   readonly payer: Payer
   /** A Messages API body. */
   readonly body: Readonly<Record<string, unknown>>
@@ -34,7 +35,7 @@ export type ModelResult =
 
 /** Calls a model through our own gateway, in process: same aliases, limits and ledger as for any client. */
 export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRequest): Promise<ModelResult> {
-  const { session, prompt, payer, signal } = request
+  const { session, prompt, runId, payer, signal } = request
   const collected = collectAnswer(request.onText)
   const sink = answerSink(collected.frame)
   const call: Call = {
@@ -44,7 +45,13 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
     query: '',
     requestId: newId('req'),
     caller: payer,
-    session: { session_id: session.id, agent_id: session.agent_id, owner_id: session.owner_id, prompt_id: prompt.id },
+    session: {
+      session_id: session.id,
+      agent_id: session.agent_id,
+      owner_id: session.owner_id,
+      prompt_id: prompt.id,
+      run_id: runId,
+    },
     signal,
   }
   try {

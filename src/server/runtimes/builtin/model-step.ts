@@ -68,7 +68,15 @@ async function* request(
   const payer = await context.payer(current)
   if (!payer) return { result: { failure: keyIsGone }, ids }
   const { signal } = context
-  const result = await callModel(deps.gateway, { session, prompt: current, payer, body, signal, onText })
+  const result = await callModel(deps.gateway, {
+    session,
+    prompt: current,
+    runId: context.runId,
+    payer,
+    body,
+    signal,
+    onText,
+  })
   return { result, ids }
 }
 

@@ -97,6 +97,7 @@ function createRig(gateway: ReturnType<typeof scriptedGateway>, ran: string[]) {
 type Rig = ReturnType<typeof createRig>
 
 const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}): RunContext => ({
+  runId: 'run_1',
   signal: new AbortController().signal,
   isDraining: () => false,
   async *history() {
