@@ -6,7 +6,7 @@ import { chatBaseOf } from './chat-exchange.ts'
 import type { Endpoint } from './gateway-load.ts'
 import { startClaudeCodeRouter, startPortkey } from './peers.ts'
 import type { Running, Setting } from './running.ts'
-import type { ScenarioName } from './scenarios.ts'
+import type { ScenarioName } from './scenario-name.ts'
 
 /** Raw: client and upstream speak Anthropic's format. Translated: the upstream speaks OpenAI's chat completions. */
 export type Lane = 'raw' | 'translated'

@@ -4,7 +4,7 @@ import type { Lane, Program } from './contenders.ts'
 import { type Figure, figuresOf, verdictOf } from './figures.ts'
 import type { LoadResult } from './gateway-load.ts'
 import type { Sample } from './rounds.ts'
-import type { ScenarioName } from './scenarios.ts'
+import type { ScenarioName } from './scenario-name.ts'
 
 const verdicts: readonly (readonly [string, Pick<Figure, 'value' | 'goal'>, string])[] = [
   ['a figure without a goal has no verdict', { value: 9 }, ''],

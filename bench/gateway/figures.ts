@@ -2,7 +2,7 @@ import { median, rounded } from '../statistics.ts'
 import type { Lane, Program } from './contenders.ts'
 import type { LoadResult, Spread } from './gateway-load.ts'
 import type { Outcome, Sample } from './rounds.ts'
-import type { ScenarioName } from './scenarios.ts'
+import type { ScenarioName } from './scenario-name.ts'
 
 /** What a figure should be. */
 export interface Goal {

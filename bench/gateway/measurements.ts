@@ -5,7 +5,8 @@ import { costOf } from './figures.ts'
 import type { LoadResult, Spread } from './gateway-load.ts'
 import type { Chart } from './plot.ts'
 import type { Outcome, Sample } from './rounds.ts'
-import { fits, type Scenario, type ScenarioName } from './scenarios.ts'
+import type { ScenarioName } from './scenario-name.ts'
+import { fits, type Scenario } from './scenarios.ts'
 import { markdownTable } from './table.ts'
 
 type Key = Pick<Sample, 'program' | 'lane' | 'scenario'>

@@ -6,7 +6,8 @@ import { type Contender, contenders, type Lane, type Program } from './contender
 import { startCpuClock } from './cpu-clock.ts'
 import { type GatewayLoad, type LoadResult, sendGatewayLoad } from './gateway-load.ts'
 import type { Running, Setting } from './running.ts'
-import { fits, loadFor, type Scenario, type ScenarioName, scenarios, warmUps } from './scenarios.ts'
+import type { ScenarioName } from './scenario-name.ts'
+import { fits, loadFor, type Scenario, scenarios, warmUps } from './scenarios.ts'
 
 /** One measurement of one contender in one round. */
 export interface Sample {

@@ -1,8 +1,6 @@
 import type { Contender, Lane, Program } from './contenders.ts'
 import type { GatewayLoad } from './gateway-load.ts'
-
-/** What is sent in one measurement. */
-export type ScenarioName = 'json' | 'large' | 'paced' | 'burst' | 'streams' | 'one json' | 'one stream' | 'one large'
+import type { ScenarioName } from './scenario-name.ts'
 
 /** One measurement of every contender it fits. */
 export interface Scenario {
