@@ -52,6 +52,12 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
   '/v1/sessions/{session_id}': async () => ({ session_id: await newSession() }),
   '/api/keys/{key_id}': async () => ({ key_id: await idOf(adasAdmin, 'POST /api/keys', { label: canary }) }),
+  '/api/budgets/{scope}': async () => {
+    const scope_id = await newAgent()
+    const answer = await send(adasAdmin, `PUT /api/budgets/agent/${scope_id}`, { body: { max_budget: 5 } })
+    assert.equal(answer.status, 200, answer.text)
+    return { scope_id, scope: 'agent' }
+  },
   '/api/vault/{key}': async () => {
     const key = `NAME_${Math.random().toString(36).slice(2)}`
     const answer = await send(ada, 'POST /api/vault', { body: { key, value: canary, scope: 'owner' } })
@@ -71,6 +77,7 @@ const bodies: Readonly<Record<string, object>> = {
   'events.send': { events: [{ type: 'user.message', content: parts }] },
   'keys.update': { label: 'taken' },
   'keys.rotate': {},
+  'budgets.set': { max_budget: 6 },
 }
 /** Where the owner in Bob's body would not do for Ada. */
 const adasBodies: Readonly<Record<string, object>> = { 'agents.update': { name: 'Changed', owner_id: 'ada' } }

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import { Client, type Pool } from 'pg'
 import { createKysely, createPool } from '../../src/server/db/connect.ts'
 import type { Database } from '../../src/server/db/types.ts'
+import { eventually } from './eventually.ts'
 
 interface FreshDatabase {
   readonly url: string
@@ -23,7 +24,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   let dropped: Promise<void> | undefined
   const drop = async () => {
     await pool.end()
-    await asAdmin(adminUrl, `drop database if exists ${name} with (force)`)
+    await dropDatabase(adminUrl, name)
   }
   const dropOnce = () => {
     dropped ??= drop()
@@ -42,7 +43,7 @@ export async function emptyDatabase(): Promise<Pick<FreshDatabase, 'url' | 'pool
   const pool = createPool({ url, max: 5, onLost: () => undefined })
   after(async () => {
     await pool.end()
-    await asAdmin(adminUrl, `drop database if exists ${name} with (force)`)
+    await dropDatabase(adminUrl, name)
   })
   return { url, pool }
 }
@@ -52,6 +53,22 @@ function ofTheRun(): { adminUrl: string; template: string } {
   const template = process.env['SWITCHYARD_TEST_TEMPLATE']
   if (adminUrl && template) return { adminUrl, template }
   throw new Error('this test needs a database: run it with "npm test -- <file>"')
+}
+
+const notAllowed = '42501'
+
+/** The server's own clean-up may be at work in it, and only that of a superuser may be ended: it is done in a moment. */
+async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  const isDropped = async () => {
+    try {
+      await asAdmin(adminUrl, `drop database if exists ${name} with (force)`)
+      return true
+    } catch (error) {
+      if ((error as { code?: unknown }).code === notAllowed) return false
+      throw error
+    }
+  }
+  await eventually(isDropped, { withinMs: 20_000, what: `the end of database ${name}` })
 }
 
 async function asAdmin(url: string, statement: string): Promise<void> {

@@ -82,10 +82,12 @@ const reserveText = (clock: string) => `
     select distinct scope, scope_id
     from asked cross join lateral (values ('key', key), ('owner', owner), ('agent', agent), ('session', session))
       as payer (scope, scope_id)
-    where scope_id is not null
+    where scope_id is not null order by scope, scope_id
   ), locked as materialized (
-    select b.scope from budgets b join named using (scope, scope_id)
-    where ${limits} order by scope, scope_id for no key update of b
+    -- One look-up by key after the other, however many budgets there are.
+    select b.scope from named n cross join lateral (
+      select scope from budgets where scope = n.scope and scope_id = n.scope_id and ${limits} for no key update
+    ) b
   ), clock as materialized (
     select case when count(*) >= 0 then ${clock} end as at from locked
   )

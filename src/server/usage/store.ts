@@ -80,7 +80,8 @@ const payers = `(values ('key', key_id), ('owner', owner_id), ('agent', agent_id
  * whole batch is one value: with one a field, building the statement would cost more than many a call itself.
  *
  * First reservations are locked, then budgets, each in a fixed order; then the clock is read, which dates the rows and tells
- * the period that they fall into. A row of outcome `lost` counts only if its reservation has really expired; should its
+ * the period that they fall into. Rows are looked up by their keys, one after the other: the planner cannot know that a batch
+ * is small, and would read whole tables for it. A row of outcome `lost` counts only if its reservation has really expired; should its
  * call end after all, that end takes its place.
  */
 const settleText = (clock: string) => `
@@ -88,26 +89,30 @@ const settleText = (clock: string) => `
     select * from json_populate_recordset(null::usage, $1)
   ), ended as materialized (
     select request_id, outcome, input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens + output_tokens as used
-    from given union all select unnest($2::text[]), 'released', 0
+    from given union all select json_array_elements_text($2), 'released', 0
   ), doomed as materialized (
     select r.request_id, r.held_in, r.amount_usd, r.tokens, e.outcome, e.used
-    from reservations r join ended e using (request_id)
-    where e.outcome <> 'lost' or r.expires_at <= ${clock}
-    order by r.request_id for update of r
+    from (select * from ended order by request_id) e cross join lateral (
+      select * from reservations
+      where request_id = e.request_id and (e.outcome <> 'lost' or expires_at <= ${clock}) for update
+    ) r
   ), freed as materialized (
     select h.id, h.scope, h.scope_id, h.minute, d.amount_usd, d.outcome = 'released' as is_undone,
            case when d.outcome = 'lost' then 0 else d.used - d.tokens end as tokens
-    from doomed d cross join lateral json_to_recordset(d.held_in)
-      as h (id bigint, scope text, scope_id text, minute timestamptz)
+    from doomed d cross join lateral (
+      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 4
+    ) h
   ), touched as materialized (
     select scope, scope_id from given cross join lateral ${payers} where scope_id is not null
     union select scope, scope_id from freed
   ), locked as materialized (
-    select b.* from budgets b join touched using (scope, scope_id) order by b.scope, b.scope_id for no key update of b
+    select b.* from (select * from touched order by scope, scope_id) t cross join lateral (
+      select * from budgets where scope = t.scope and scope_id = t.scope_id for no key update
+    ) b
   ), clock as materialized (
     select case when count(*) >= 0 then ${clock} end as at from locked
   ), gone as (
-    delete from reservations r using doomed d where r.request_id = d.request_id
+    delete from reservations where request_id = any (array(select request_id from doomed))
   ), fresh as (
     insert into usage (${columns.join(', ')}, created_at)
     select ${columns.join(', ')}, clock.at from given g, clock
@@ -117,6 +122,7 @@ const settleText = (clock: string) => `
   ), late as (
     update usage u set ${mended.map(name => `${name} = g.${name}`).join(', ')} from given g
     where u.request_id = g.request_id and u.outcome = 'lost' and g.outcome <> 'lost'
+      and u.request_id = any (array(select request_id from given))
     returning u.key_id, u.owner_id, u.agent_id, u.session_id, coalesce(u.cost_usd, 0) - coalesce(u.held_usd, 0) as usd,
               u.created_at as lost_at
   ), spent as (
@@ -150,7 +156,7 @@ const settleText = (clock: string) => `
         window_started_at = c.minute, window_requests = c.requests - coalesce(frees.requests, 0),
         window_tokens = c.tokens + coalesce(frees.tokens, 0)
     from current c left join costs using (scope, scope_id) left join frees using (scope, scope_id)
-    where b.scope = c.scope and b.scope_id = c.scope_id
+    where b.id = c.id and b.id = any (array(select id from current))
     returning b.scope, b.scope_id, b.soft_usd, b.max_usd, b.spent_usd, b.reset_at,
               c.warned_at is null and b.warned_at is not null as is_new
   )
@@ -173,7 +179,7 @@ export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options 
      */
     async settle({ rows, released }: Ended): Promise<readonly SoftLimitPassed[]> {
       if (rows.length === 0 && released.length === 0) return []
-      const values = [JSON.stringify(rows), released]
+      const values = [JSON.stringify(rows), JSON.stringify(released)]
       return (await pool.query<SoftLimitPassed>({ name: 'settle', text, values })).rows
     },
   }

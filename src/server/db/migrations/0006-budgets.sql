@@ -4,7 +4,7 @@ create table budgets (
   scope             text not null check (scope in ('key', 'owner', 'agent', 'session')),
   scope_id          text not null,
   -- Tells a row from one that was made under the same name after it was deleted.
-  id                bigint generated always as identity,
+  id                bigint generated always as identity unique,
   -- US dollars in a period; null: no limit.
   max_usd           numeric,
   -- From here on a warning is given.
@@ -86,13 +86,15 @@ begin
   return query
   with locked as materialized (
     -- One that got its first limit a moment ago is seen here, and was not there to be locked by the caller.
-    select * from budgets
-    where ((scope = 'key' and scope_id = of_key) or (scope = 'owner' and scope_id = of_owner)
-        or (scope = 'agent' and scope_id = of_agent) or (scope = 'session' and scope_id = of_session))
-      and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0
-    order by scope, scope_id for no key update
+    select b.* from (values ('agent', of_agent), ('key', of_key), ('owner', of_owner), ('session', of_session))
+      as payer (scope, scope_id) cross join lateral (
+        select * from budgets
+        where scope = payer.scope and scope_id = payer.scope_id
+          and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0
+        for no key update
+      ) b
   ), current as materialized (
-    select scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel, reserved_usd, parallel,
+    select id, scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel, reserved_usd, parallel,
            case when reset_at <= read_at then 0 else spent_usd end as spent_usd,
            case when reset_at <= read_at then null else warned_at end as warned_at,
            case when reset_at <= read_at then read_at else period_started_at end as period_started_at,
@@ -121,7 +123,7 @@ begin
         reserved_usd = b.reserved_usd + coalesce(amount, 0), parallel = b.parallel + is_held::integer,
         window_started_at = c.minute, window_requests = c.requests + 1, window_tokens = c.tokens + coalesce(most_tokens, 0)
     from checked c, verdict v
-    where v.fits and v.is_valid and b.scope = c.scope and b.scope_id = c.scope_id
+    where v.fits and v.is_valid and b.id = c.id and b.id = any (array(select id from checked))
     returning b.id, b.scope, b.scope_id, c.minute
   ), held as (
     insert into reservations (request_id, held_in, amount_usd, tokens, facts, expires_at)

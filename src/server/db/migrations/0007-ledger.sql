@@ -18,6 +18,7 @@ alter table usage add constraint usage_outcome_check check (outcome in ('complet
 
 -- A call is booked once, whoever books it and however often.
 create unique index usage_of_request on usage (request_id);
+create index usage_lost on usage (request_id) where outcome = 'lost';
 drop index usage_of_session;
 create index usage_of_session on usage (session_id, created_at) where session_id is not null;
 create index usage_by_time on usage (created_at);
