@@ -26,6 +26,8 @@ export interface Outcome {
 export interface FaultCase {
   /** As in the table of faults, with a letter for its variants. */
   readonly id: string
+  /** Another name to choose it by, with others of its kind. */
+  readonly group?: string
   readonly title: string
   run(bench: Bench): Promise<Outcome>
 }

@@ -1,5 +1,5 @@
 // npm run faults                    every case
-// npm run faults -- F01 F07         those whose id starts so
+// npm run faults -- F01 F07         those whose id starts so; `webhooks` stands for all of that kind
 //   --seed 7   repeats the random choices of a run      --write   stores the table in bench/results
 import { randomInt } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const chosen = allCases.filter(
-  ({ id }) => positionals.length === 0 || positionals.some(name => id.toLowerCase().startsWith(name.toLowerCase())),
+  ({ id, group }) =>
+    positionals.length === 0 ||
+    positionals.some(name => id.toLowerCase().startsWith(name.toLowerCase()) || name === group),
 )
 if (chosen.length === 0) {
   process.stderr.write(`No such case. There are: ${allCases.map(({ id }) => id).join(', ')}\n`)
