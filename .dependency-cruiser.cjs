@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|runtimes|sandboxes|tools|sessions)/'
+  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|memories|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks)/'
 const nouns = [
   'agents/(agents|store)',
   'audit/audit',
@@ -8,6 +8,7 @@ const nouns = [
   'gateway/(gateway|call)',
   'http/(caller|idempotency)',
   'keys/keys',
+  'memories/session-memories',
   'runtimes/runtime',
   'sandboxes/(sandbox|sandboxes)',
   'sessions/sessions',

@@ -4,9 +4,11 @@ import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { addLocalCommands } from './local-commands.ts'
+import { addMemoryCommands } from './memory-commands.ts'
 import { addModelCommands } from './model-commands.ts'
 import { serviceUrl } from './parse.ts'
 import { addSessionCommands } from './session-commands.ts'
+import { addSkillCommands } from './skill-commands.ts'
 import { defaultUrl, type GlobalOptions, outOf, type Registry, toolsOf, type World, withExamples } from './world.ts'
 
 /** Runs one command line, without the program's name. The exit code; failures are printed, not thrown. */
@@ -56,6 +58,8 @@ function programOf(registry: Registry): Command {
     .addHelpText('after', exitCodeHelp)
   addLocalCommands(program, registry)
   addSessionCommands(program, registry)
+  addSkillCommands(program, registry)
+  addMemoryCommands(program, registry)
   addKeyCommands(program, registry)
   addModelCommands(program, registry)
   return withExamples(program, ['npm start', 'switchyard run "What files are here?"', 'switchyard sessions ls --json'])

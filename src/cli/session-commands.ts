@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import type { SessionStatus } from '../contract/sessions.ts'
 import { mostDimensions, usageDimensions } from '../contract/usage.ts'
+import { exportAgent, importAgent } from './agent-files.ts'
 import { listAgents } from './agents.ts'
 import { someText, wholeNumber } from './parse.ts'
 import { listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
@@ -31,9 +32,11 @@ export function addSessionCommands(program: Command, registry: Registry): void {
     .action(
       registry.doing<ListOptions>(({ client, out }, { limit, cursor }) => listAgents(client, { limit, cursor }, out)),
     )
+  addAgentFiles(agents, registry)
   addUsage(program, registry)
   for (const group of [sessions, agents]) withExamples(group, [`switchyard ${group.name()} ls`])
-  for (const list of agents.commands) withExamples(list, ['switchyard agents ls', 'switchyard agents ls --json'])
+  for (const list of agents.commands.filter(command => command.name() === 'ls'))
+    withExamples(list, ['switchyard agents ls', 'switchyard agents ls --json'])
 }
 
 const listOptions = (command: Command): Command =>
@@ -82,6 +85,28 @@ function addSend(sessions: Command, { world, doing }: Registry): void {
       ),
     )
   withExamples(send, ['switchyard sessions send ses_0199 "Now add tests" --follow'])
+}
+
+function addAgentFiles(agents: Command, { world, doing }: Registry): void {
+  const agentId = new Argument('<id>', 'id of the agent').argParser(someText)
+  const exported = agents
+    .command('export')
+    .description('print an agent as one file, without secrets')
+    .addArgument(agentId)
+    .action(doing(({ client, out }, _, [id = '']) => exportAgent(client, { agentId: id }, out)))
+  const imported = agents
+    .command('import')
+    .description('make a new agent of such a file and print its id')
+    .addArgument(new Argument('<file>', 'its path; - is standard input').argParser(someText))
+    .option('--name <text>', 'instead of the name in the file')
+    .option('--owner <name>', 'instead of the owner in the file')
+    .action(
+      doing<{ name?: string; owner?: string }>(({ client, out }, { name, owner }, [path = '']) =>
+        importAgent(client, { path, name, owner, readStdin: () => world.stdin.read() }, out),
+      ),
+    )
+  withExamples(exported, ['switchyard agents export agent_0199 > ada.json'])
+  withExamples(imported, ['switchyard agents import ada.json --name "Ada 2"'])
 }
 
 interface UsageOptions {

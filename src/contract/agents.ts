@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { AttachedSkill } from './attached-skill.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
+import { WebhookConfig } from './webhooks.ts'
 
 export const AgentStatus = Type.Union([Type.Literal('active'), Type.Literal('paused'), Type.Literal('archived')])
 export type AgentStatus = Static<typeof AgentStatus>
@@ -25,6 +27,9 @@ export type Agent = Static<typeof Agent>
 /** 1 MB of text, as bytes of a single-byte script; the body limit bounds the rest. */
 export const maxPromptLength = 1_000_000
 
+/** Settings of an agent: any, of which those that are understood must be right. */
+const AgentConfig = Type.Intersect([JsonObject, Type.Object({ webhook: Type.Optional(Nullable(WebhookConfig)) })])
+
 /** Body of create and update. Absent means unchanged, null clears what may be null. */
 export const AgentWrite = Type.Object({
   name: Name,
@@ -36,7 +41,7 @@ export const AgentWrite = Type.Object({
     Nullable(Type.String({ maxLength: maxPromptLength, description: 'Used when `system` is absent' })),
   ),
   description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
-  config: Type.Optional(Nullable(JsonObject)),
+  config: Type.Optional(Nullable(AgentConfig)),
   tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
   harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
 })
@@ -45,6 +50,42 @@ export type AgentWrite = Static<typeof AgentWrite>
 export const AgentVersion = Type.Object({ version: Type.Integer(), created_at: EpochMs, agent: Agent })
 export type AgentVersion = Static<typeof AgentVersion>
 
+/** One difference between two versions. `lines` is there for texts, without lines far from any change. */
+export const AgentFieldChange = Type.Object({
+  field: Type.String({ description: '`name`, `system`, `config.max_turns`' }),
+  before: Type.Unknown(),
+  after: Type.Unknown(),
+  lines: Type.Optional(
+    Type.Array(
+      Type.Object({
+        op: Type.Union([Type.Literal('same'), Type.Literal('removed'), Type.Literal('added')]),
+        text: Type.String(),
+      }),
+    ),
+  ),
+})
+export type AgentFieldChange = Static<typeof AgentFieldChange>
+
+/** An agent as one file. Secrets are never inside: what is called like one is in `omitted` by its path. */
+export const AgentFile = Type.Object({
+  format: Type.Literal('switchyard.agent'),
+  format_version: Type.Literal(1),
+  agent: Type.Object({
+    name: Name,
+    owner_id: Nullable(Type.String({ maxLength: 200 })),
+    description: Nullable(Type.String({ maxLength: maxPromptLength })),
+    model: Type.String({ minLength: 1, maxLength: 200 }),
+    system: Type.String({ maxLength: maxPromptLength }),
+    harness: Type.String({ minLength: 1, maxLength: 200 }),
+    tools: Type.Union([Type.Array(Type.Unknown()), JsonObject]),
+    config: JsonObject,
+  }),
+  skills: Type.Array(AttachedSkill, { maxItems: 100, description: 'The blocks of skills within `agent.system`' }),
+  omitted: Type.Array(Type.String()),
+})
+export type AgentFile = Static<typeof AgentFile>
+
+const VersionPath = Type.Object({ agent_id: Type.String(), version: Type.Integer({ minimum: 1 }) })
 const AgentPath = Type.Object({ agent_id: Type.String() })
 const base = { access: 'key', errorShape: 'nested' } as const
 
@@ -119,12 +160,63 @@ export const agentRoutes = {
     responses: { 200: Type.Object({ versions: Type.Array(AgentVersion), next_cursor: NextCursor }) },
     summary: 'List the versions of an agent, newest first',
   }),
+  version: route({
+    ...base,
+    id: 'agents.version',
+    method: 'GET',
+    path: '/api/agents/{agent_id}/versions/{version}',
+    params: VersionPath,
+    responses: { 200: AgentVersion },
+    summary: 'Read one version of an agent',
+  }),
+  diff: route({
+    ...base,
+    id: 'agents.diff',
+    method: 'GET',
+    path: '/api/agents/{agent_id}/versions/{version}/diff',
+    params: VersionPath,
+    query: Type.Object({
+      to: Type.Optional(
+        Type.Integer({ minimum: 1, description: 'The version to compare with; the current one by default' }),
+      ),
+    }),
+    responses: {
+      200: Type.Object({ from: Type.Integer(), to: Type.Integer(), changes: Type.Array(AgentFieldChange) }),
+    },
+    summary: 'What has changed between two versions of an agent',
+  }),
+  export: route({
+    ...base,
+    id: 'agents.export',
+    method: 'GET',
+    path: '/api/agents/{agent_id}/export',
+    params: AgentPath,
+    responses: { 200: AgentFile },
+    summary: 'An agent as one file, without secrets',
+  }),
+  import: route({
+    ...base,
+    id: 'agents.import',
+    method: 'POST',
+    path: '/api/agents/import',
+    query: Type.Object({
+      owner_id: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 200, description: 'Instead of the owner in the file' }),
+      ),
+      name: Type.Optional(Name),
+    }),
+    body: AgentFile,
+    // A prompt, and once more what it holds of skills.
+    bodyLimit: 16 * 1024 * 1024,
+    responses: { 201: Agent },
+    summary: 'Make a new agent of an exported file',
+  }),
   rollback: route({
     ...base,
     id: 'agents.rollback',
     method: 'POST',
     path: '/api/agents/{agent_id}/versions/{version}/rollback',
-    params: Type.Object({ agent_id: Type.String(), version: Type.Integer({ minimum: 1 }) }),
+    params: VersionPath,
     responses: { 200: Agent },
     summary: 'Make an earlier version current again, as a new version',
   }),

@@ -3,16 +3,21 @@ import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
 import { eventRoutes } from './events.ts'
 import { keyRoutes } from './keys.ts'
+import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
 import { openAiRoutes } from './openai.ts'
 import { providerRoutes } from './providers.ts'
 import type { Route } from './route.ts'
+import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
+import { skillRoutes } from './skills.ts'
 import { systemRoutes } from './system.ts'
 import { usageRoutes } from './usage.ts'
 import { vaultRoutes } from './vault.ts'
+import { webhookEndpointRoutes } from './webhook-endpoints.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** The version that `/openapi.json` reports. Interface: Versioning, rule 1. */
 export const apiVersion = '0.1.0'
@@ -24,8 +29,13 @@ export const api = {
   Messages: messageRoutes,
   OpenAI: openAiRoutes,
   Agents: agentRoutes,
+  Memories: memoryRoutes,
+  Skills: skillRoutes,
+  Webhooks: webhookRoutes,
   Sessions: sessionRoutes,
   Events: eventRoutes,
+  Schedules: scheduleRoutes,
+  WebhookEndpoints: webhookEndpointRoutes,
   Keys: keyRoutes,
   Budgets: budgetRoutes,
   Vault: vaultRoutes,

@@ -51,6 +51,9 @@ export const SessionCreate = Type.Object({
   title: Type.Optional(Type.String({ maxLength: 200 })),
   agent: Type.Optional(Type.String({ maxLength: 200, description: 'Agent id or harness alias' })),
   agent_id: Type.Optional(Type.String({ maxLength: 200 })),
+  agent_version: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
+  ),
   harness: Type.Optional(Type.String({ maxLength: 200 })),
   runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
   model: Type.Optional(

@@ -7,6 +7,7 @@ import { serveAgents } from './agents/routes.ts'
 import { agentStore } from './agents/store.ts'
 import { createAudit } from './audit/audit.ts'
 import { serveAudit } from './audit/routes.ts'
+import { secretMarker, withoutSecrets } from './audit/secret-fields.ts'
 import { auditStore } from './audit/store.ts'
 import { createBudgets } from './budgets/budgets.ts'
 import { reservationStore } from './budgets/reservation-store.ts'
@@ -34,6 +35,11 @@ import { createKeys } from './keys/keys.ts'
 import { createKeyLookup } from './keys/lookup.ts'
 import { serveKeys } from './keys/routes.ts'
 import { keyStore } from './keys/store.ts'
+import { createMemories } from './memories/memories.ts'
+import { serveMemories, serveMemoryMcp } from './memories/routes.ts'
+import { createSessionMemories } from './memories/session-memories.ts'
+import { sessionMemoryStore } from './memories/session-store.ts'
+import { memoryStore } from './memories/store.ts'
 import { credentialStore } from './model-settings/credential-store.ts'
 import { deploymentStore } from './model-settings/deployment-store.ts'
 import { createModelSettings } from './model-settings/model-settings.ts'
@@ -49,6 +55,10 @@ import { createSealer, type Keyring } from './platform/seal.ts'
 import { builtinRuntime } from './runtimes/builtin/runtime.ts'
 import type { Runtime } from './runtimes/runtime.ts'
 import { createSandboxes } from './sandboxes/sandboxes.ts'
+import { serveSchedules } from './schedules/routes.ts'
+import { createSchedules } from './schedules/schedules.ts'
+import { scheduleStore } from './schedules/store.ts'
+import { createTicker } from './schedules/ticker.ts'
 import { createReseal } from './secrets/reseal.ts'
 import { loadServiceSecret } from './secrets/service-secret.ts'
 import { secretStore } from './secrets/store.ts'
@@ -71,6 +81,10 @@ import { createSessions } from './sessions/sessions.ts'
 import { ticketStore } from './sessions/ticket-store.ts'
 import { createWaitForPrompt } from './sessions/wait-for-prompt.ts'
 import { createWakeUps } from './sessions/wake-ups.ts'
+import { createAttachments } from './skills/attachments.ts'
+import { serveSkills } from './skills/routes.ts'
+import { createSkills } from './skills/skills.ts'
+import { skillStore } from './skills/store.ts'
 import { createReadiness } from './system/readiness.ts'
 import { serveSystem } from './system/routes.ts'
 import { reportStore } from './usage/report-store.ts'
@@ -80,6 +94,18 @@ import { createUsage } from './usage/usage.ts'
 import { serveVault } from './vault/routes.ts'
 import { vaultStore } from './vault/store.ts'
 import { createVault } from './vault/vault.ts'
+import { createDelivery } from './webhook-endpoints/delivery.ts'
+import { deliveryStore as endpointDeliveryStore } from './webhook-endpoints/delivery-store.ts'
+import { endpointStore } from './webhook-endpoints/endpoint-store.ts'
+import { createEndpoints } from './webhook-endpoints/endpoints.ts'
+import { createDispatch } from './webhook-endpoints/message.ts'
+import { serveWebhookEndpoints } from './webhook-endpoints/routes.ts'
+import { createSend } from './webhook-endpoints/send.ts'
+import { createAdmission } from './webhooks/admission.ts'
+import { createDeliver } from './webhooks/delivering.ts'
+import { serveWebhooks } from './webhooks/routes.ts'
+import { deliveryStore } from './webhooks/store.ts'
+import { createWebhooks } from './webhooks/webhooks.ts'
 
 interface Inputs {
   readonly config: Config
@@ -198,12 +224,17 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   })
   const modelSettings = createModelSettings({ store: deploymentRows, seals, inForce: modelsInForce, audit })
 
+  // memories
+  const memoryRows = memoryStore(pool)
+  const sessionMemories = createSessionMemories({ store: memoryRows, given: sessionMemoryStore(pool), audit })
+  const memories = createMemories({ store: memoryRows, sessionMemories, audit })
+
   // runtimes
   const workspacesDir = join(config.dataDir, 'workspaces')
   const sandboxes = await createSandboxes({ workspacesDir, log })
   const sessionRows = sessionStore(pool)
   const { markSandboxRunning } = sessionRows
-  const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, log })
+  const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, memories: sessionMemories, log })
   const runtimes: ReadonlyMap<string, Runtime> = new Map([[builtin.id, builtin]])
 
   // agents
@@ -213,7 +244,12 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     defaults: () => ({ model: defaultModel(), runtime: builtin.id, harness: builtin.id }),
     isRuntime: id => runtimes.has(id),
     audit,
+    secrets: { mask: withoutSecrets, marker: secretMarker },
   })
+
+  // skills
+  const skills = createSkills({ store: skillStore(db), audit })
+  const attachments = createAttachments({ skills, agents })
 
   // sessions
   const prompts = promptStore(pool)
@@ -256,6 +292,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     eventLog,
     agents: agentRows,
     runtimes,
+    budgets: budgetRows,
     queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
     defaultModel,
     dispose: async sessionId => {
@@ -264,13 +301,62 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     },
   })
 
+  // webhooks
+  const logins = createLoginLimiter(() => performance.now())
+  const admission = createAdmission({
+    agents: agentRows,
+    vault,
+    masterKey: config.masterKey,
+    logins,
+    log,
+    nowMs: () => Date.now(),
+  })
+  const deliveries = deliveryStore({ pool, db })
+  const payloadSealer = createSealer(keyring, 'webhook payload')
+  const webhooks = createWebhooks({
+    store: deliveries,
+    agents: agentRows,
+    deliver: createDeliver({ store: deliveries, sessions, sealer: payloadSealer, log }),
+    sealer: payloadSealer,
+    log,
+  })
+
+  // schedules
+  const scheduleRows = scheduleStore(pool)
+  const schedules = createSchedules({ pool, store: scheduleRows, agents: agentRows, sessions, audit })
+  const ticker = createTicker({ pool, store: scheduleRows, sessions, log })
+
+  // webhook endpoints
+  const endpointRows = endpointStore(pool)
+  const deliveryRows = endpointDeliveryStore(pool)
+  const endpointSealer = createRowSealer(keyring, 'webhook_endpoint_secrets')
+  const dispatch = createDispatch({ store: endpointRows, sealer: endpointSealer, send: createSend(pools), log })
+  const endpoints = createEndpoints({
+    store: endpointRows,
+    deliveries: deliveryRows,
+    agents: agentRows,
+    dispatch,
+    sealer: endpointSealer,
+    answerSealer: createSealer(keyring, 'idempotency'),
+    outbound: () => createOutbound({ allow: current.outboundAllow }),
+    audit,
+  })
+  const delivery = createDelivery({
+    store: deliveryRows,
+    endpoints: endpointRows,
+    dispatch,
+    notifications,
+    audit,
+    log,
+  })
+
   // http
   const readiness = createReadiness(pool)
   const tickets = ticketStore(pool, { pepper })
   const authenticate = createAuthenticate({
     masterKey: config.masterKey,
     insecureNoAuth: config.insecureNoAuth,
-    logins: createLoginLimiter(() => performance.now()),
+    logins,
     findKey: keys.find,
     redeemTicket: createRedeemTicket({ tickets, keys }),
   })
@@ -283,6 +369,9 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   serveMessages(app, { gateway })
   serveOpenAi(app, { gateway })
   serveAgents(app, { agents })
+  serveSkills(app, { skills, attachments })
+  serveMemories(app, { memories })
+  serveMemoryMcp(app, { memories, log })
   serveAudit(app, { log: auditRows })
   serveUsage(app, { ledger: reportStore(db) })
   serveVault(app, { vault })
@@ -300,6 +389,9 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     waitForPrompt: createWaitForPrompt({ prompts, pauses, live }),
     workspaceOf: sessionId => join(workspacesDir, sessionId),
   })
+  serveWebhooks(app, { admission, webhooks })
+  serveSchedules(app, { schedules })
+  serveWebhookEndpoints(app, { endpoints })
   serveEvents(app, { sessions, store: events, live, tickets, keys, shutdown: shutdown.signal })
 
   const runsSessions = config.role !== 'api'
@@ -315,9 +407,12 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await wakeUps.start()
       reseal.start()
       budgets.start()
+      webhooks.startForgetting()
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
+      ticker.start()
+      delivery.start()
       await wakeUps.listen(async sessionId => {
         await runner.untilFree()
         runner.wake(sessionId)
@@ -335,12 +430,13 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     async stop(graceMs) {
       readiness.leave()
       shutdown.abort()
-      await Promise.all([closeServer(graceMs), runner.drain(graceMs)])
+      await Promise.all([closeServer(graceMs), runner.drain(graceMs), ticker.stop(), delivery.stop()])
       await pausedSessions.stop()
       await leases.stop()
       await live.stop()
       await wakeUps.stop()
       await reseal.stop()
+      await webhooks.stop()
       await modelsInForce.stop()
       await sandboxes.stopAll()
       await gateway.close()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, test } from 'node:test'
@@ -204,6 +204,35 @@ async function sendNonsense(): Promise<void> {
   await ask(`GET /no-such-path?key=${wrongKey}`)
 }
 
+/** Deliveries with right and wrong tokens, signed and not, replayed, and refused for all that can be wrong. */
+async function sendWebhooks(): Promise<void> {
+  const token = plant('webhook token', core => `hook-${core}`)
+  const signing = plant('webhook signing secret', core => `sign-${core}`)
+  await ask('POST /api/vault', { body: { key: 'HOOK', value: token } })
+  await ask('POST /api/vault', { body: { key: 'SIGNING', value: signing } })
+  const signature = { preset: 'github', secret_key: 'SIGNING' }
+  const webhook = { secret_key: 'HOOK', signature, events: [{ header: 'authorization' }] }
+  const agent = { name: 'Hooked', owner_id: 'team', model: 'plain', config: { webhook } }
+  const { id } = (await ask('POST /api/agents', { body: agent })).json<{ id: string }>()
+  const body = '{"text":"MODE:status400"}'
+  const signed = `sha256=${createHmac('sha256', signing).update(body).digest('hex')}`
+  keep('webhook signature', signed.slice(10, 50))
+  const line = `POST /api/agents/${id}/webhook`
+  const headers = { 'x-hub-signature-256': signed, cookie: token, 'webhook-id': 'canary' }
+  const answer = await ask(line, { key: token, headers, body })
+  assert.equal(answer.status, 202, answer.text)
+  assert.match(answer.text, /ses_/)
+  for (const sent of [{ body: '{' }, { body: '{}' }, { body: 'x', headers: { 'content-type': 'text/plain' } }])
+    await ask(line, { key: token, ...sent })
+  await ask(line, { key: plant('wrong webhook token', core => core), headers, body })
+  await ask(line, { headers, body })
+  const logged = (await ask('GET /api/deliveries')).json<{ deliveries: { id: string }[] }>().deliveries
+  for (const { id: deliveryId } of logged) {
+    await ask(`GET /api/deliveries/${deliveryId}`)
+    await ask(`POST /api/deliveries/${deliveryId}/replay`)
+  }
+}
+
 /** Every route that only reads, with ids that exist where they are known. */
 async function readEverything(sessionId: string, key: string): Promise<void> {
   for (const { method, path, produces } of allRoutes) {
@@ -301,6 +330,7 @@ test('S17, S40, S41: no secret is anywhere but where it must be, whatever upstre
   const vaultValue = plant('vault value', core => `pass"word\\${core}\n`)
   assert.equal((await ask('POST /api/vault', { body: { key: 'TOKEN', value: vaultValue } })).status, 200)
 
+  await sendWebhooks()
   const once = { headers: { 'idempotency-key': 'canary' }, body: { label: 'canary', owner_id: 'team', max_budget: 5 } }
   const made = (await ask('POST /api/keys', once)).json<{ id: string; key: string; prefix: string }>()
   await ask('POST /api/keys', once)

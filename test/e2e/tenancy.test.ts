@@ -58,6 +58,33 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     assert.equal(answer.status, 200, answer.text)
     return { scope_id, scope: 'agent' }
   },
+  '/api/v1/managed_agents/agents/{agent_id}': async () => {
+    const agent_id = await newAgent()
+    const memory_id = await idOf(ada, `POST /api/v1/managed_agents/agents/${agent_id}/memory`, { text: canary })
+    return { agent_id, memory_id }
+  },
+  '/api/deliveries/{delivery_id}': async () => {
+    const agent_id = await newAgent()
+    return { delivery_id: await idOf(ada, 'POST /api/deliveries', { agent_id, payload: canary }) }
+  },
+  '/api/v1/skills/{skill_id}': async () => ({
+    skill_id: await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary }),
+  }),
+  '/api/schedules/{schedule_id}': async () => {
+    const body = { name: canary, agent_id: await newAgent(), cron: '0 0 1 1 *', prompt: canary }
+    return { schedule_id: await idOf(ada, 'POST /api/schedules', body) }
+  },
+  '/api/webhook-endpoints/{endpoint_id}': async () => {
+    const body = { url: 'https://receiver.invalid/hook', description: canary }
+    const endpoint_id = await idOf(ada, 'POST /api/webhook-endpoints', body)
+    const delivery_id = `whd_${endpoint_id}`
+    const text = `
+      insert into webhook_endpoint_deliveries
+        (id, endpoint_id, session_id, seq, event_id, event_type, state, attempts, duration_ms)
+      values ($1, $2, $3, 1, 'evt_1', 'a.type', 'dead', 1, 1)`
+    await database.query(text, [delivery_id, endpoint_id, await newSession()])
+    return { endpoint_id, delivery_id }
+  },
   '/api/vault/{key}': async () => {
     const key = `NAME_${Math.random().toString(36).slice(2)}`
     const answer = await send(ada, 'POST /api/vault', { body: { key, value: canary, scope: 'owner' } })
@@ -72,12 +99,23 @@ const shared: readonly string[] = ['/v1/models/{model_id}', '/api/models/{model_
 /** Bodies that pass the checks of their fields, which come before the look for the object. */
 const bodies: Readonly<Record<string, object>> = {
   'agents.update': { name: 'Taken', owner_id: 'bob' },
+  'webhooks.preview': { payload: {} },
   'sessions.prompt_async': { model, parts },
   'sessions.message': { model, parts, mode: 'reject' },
   'events.send': { events: [{ type: 'user.message', content: parts }] },
   'keys.update': { label: 'taken' },
+  'memories.create': { text: 'Taken' },
+  'memories.update': { text: 'Taken' },
+  'memories.import': { memories: [{ text: 'Taken' }] },
+  'memories.mcp': { jsonrpc: '2.0', id: 1, method: 'ping' },
   'keys.rotate': {},
   'budgets.set': { max_budget: 6 },
+  'schedules.update': { name: 'taken' },
+  'webhook_endpoints.update': { description: 'taken' },
+  'webhook_endpoints.rotate': {},
+  'skills.update': { name: 'Taken' },
+  'skills.upgrade': { include_edited: true },
+  'agent_skills.attach': { content: 'Taken', save_to_library: true },
 }
 /** Where the owner in Bob's body would not do for Ada. */
 const adasBodies: Readonly<Record<string, object>> = { 'agents.update': { name: 'Changed', owner_id: 'ada' } }
@@ -189,11 +227,15 @@ test('S10: no list shows anything of another owner, whatever is asked for', asyn
 
 test('S09: a scoped key makes nothing for another owner, nor out of anything of theirs', async () => {
   const agent = await newAgent()
+  const bobs = await idOf(bob, 'POST /api/agents', { name: 'Mine', owner_id: 'bob' })
+  const skill = await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary })
   const before = await everyRow()
   for (const [target, line, body, status] of [
     [bob, 'POST /api/agents', { name: 'Mine', owner_id: 'ada' }, 403],
     [bob, 'POST /session', { agent_id: agent }, 404],
     [bob, 'POST /session', { agent }, 404],
+    [bob, 'POST /api/deliveries', { agent_id: agent, payload: {} }, 404],
+    [bob, `POST /api/v1/managed_agents/agents/${bobs}/skill`, { skill_id: skill }, 404],
     [bobsAdmin, 'POST /api/keys', { owner_id: 'ada' }, 403],
     [bobsAdmin, 'POST /api/keys', { owner_id: null }, 403],
   ] as const) {

@@ -11,6 +11,7 @@ import { parallelCases } from './parallel-requests.ts'
 import { reconnectCases } from './reconnects.ts'
 import { rotationCases } from './rotation.ts'
 import { replicaCases } from './two-replicas.ts'
+import { webhookCases } from './webhooks.ts'
 
 /** Every case, in the order of the table of faults. */
 export const allCases: readonly FaultCase[] = [
@@ -26,4 +27,5 @@ export const allCases: readonly FaultCase[] = [
   ...budgetCases,
   ...rotationCases,
   ...badKeyCases,
+  ...webhookCases,
 ]

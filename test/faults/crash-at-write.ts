@@ -108,7 +108,7 @@ async function struckOrQuiet({ pid }: Service, look: Look, sessionId: string): P
 }
 
 /** A killed child is a zombie until it is waited for, which Node does at once. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

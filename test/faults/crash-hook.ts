@@ -8,6 +8,8 @@ interface Plan {
   readonly write?: number
   /** Strikes before the first statement that holds these words, wherever it stands. */
   readonly words?: string
+  /** Strikes right after the commit of the first transaction with a statement that holds these words. */
+  readonly committed?: string
   readonly moment?: 'before' | 'after'
   readonly signal?: NodeJS.Signals
   readonly deaf?: boolean
@@ -24,6 +26,7 @@ const record = process.env['FAULT_RECORD']
 const prototype = Client.prototype as unknown as { query: Query }
 const query = prototype.query
 const inTransaction = new WeakSet<Connection>()
+const isAwaited = new WeakSet<Connection>()
 let isArmed = false
 let writes = 0
 let hasStruck = false
@@ -32,6 +35,8 @@ prototype.query = function (this: Connection, ...args) {
   const text = textOf(args[0])
   if (plan.deaf && /^listen /i.test(text)) return query.call(this, 'select 1')
   if (plan.words !== undefined && text.includes(plan.words)) strike()
+  if (plan.committed !== undefined && text.includes(plan.committed)) isAwaited.add(this)
+  if (isAwaited.has(this) && /^\s*commit\b/i.test(text)) return struckAfter(this, args)
   const isCommitted = isWrite(this, text)
   if (!isCommitted) return query.apply(this, args)
   writes++

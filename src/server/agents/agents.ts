@@ -1,12 +1,23 @@
-import type { Agent, AgentStatus, AgentVersion, AgentWrite } from '../../contract/agents.ts'
+import type {
+  Agent,
+  AgentFieldChange,
+  AgentFile,
+  AgentStatus,
+  AgentVersion,
+  AgentWrite,
+} from '../../contract/agents.ts'
+import { skillMarker } from '../../contract/attached-skill.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
 import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
-import type { AgentStore, OnChange, PageOf } from './store.ts'
+import { checkRunDefaults } from './run-defaults.ts'
+import type { AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
+import { versionDiff } from './version-diff.ts'
 
 interface Deps {
   readonly store: AgentStore
@@ -14,6 +25,8 @@ interface Deps {
   /** True for a built-in runtime and a registered harness. */
   readonly isRuntime: (id: string) => boolean
   readonly audit: Audit
+  /** Replaces secrets by the marker. */
+  readonly secrets: Parameters<typeof agentFile>[1]
 }
 
 /** Who asks for a change: what they may see, and what the audit log says of them. */
@@ -25,7 +38,7 @@ interface By {
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 
-export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
+export function createAgents({ store, defaults, isRuntime, audit, secrets }: Deps) {
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -34,13 +47,24 @@ export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
       return audit.record(sql, { actor, action: `agent.${action}`, objectId: id, ownerId: owner_id, ...fields })
     }
 
-  async function change(action: string, which: By & { id: string }, edit: (agent: Agent) => Agent): Promise<Agent> {
+  /** One change as one version and one entry of the audit log, or none of them when `edit` answers undefined. */
+  async function change(
+    action: string,
+    which: By & { id: string },
+    edit: (agent: StoredAgent) => StoredAgent | undefined,
+    also: OnChange = async () => undefined,
+  ): Promise<StoredAgent> {
     const { id, caller, actor } = which
-    const apply = (agent: Agent) => {
-      const { owner_id, ...fields } = edit(agent)
-      return { ...fields, owner_id: owner_id ?? '' }
+    const apply = (agent: StoredAgent) => {
+      const edited = edit(agent)
+      return edited && { ...edited, owner_id: edited.owner_id ?? '' }
     }
-    const changed = await store.update({ id, owner: caller.ownerScope }, apply, recorded(action, actor))
+    const record = recorded(action, actor)
+    const onChange: OnChange = async (sql, before, after) => {
+      await record(sql, before, after)
+      await also(sql, before, after)
+    }
+    const changed = await store.update({ id, owner: caller.ownerScope }, apply, onChange)
     if (!changed) throw notFound('agent', id)
     return changed
   }
@@ -48,6 +72,7 @@ export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
   function checkWrite(write: AgentWrite, caller: Caller): void {
     if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope)
       throw new AppError('forbidden', 'forbidden')
+    checkRunDefaults(write.config)
     for (const [field, runtime] of [
       ['runtime', write.runtime],
       ['config.runtime', write.config?.['runtime']],
@@ -59,26 +84,49 @@ export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
     }
   }
 
+  async function get(id: string, caller: Caller): Promise<StoredAgent> {
+    const agent = await store.find(id, caller.ownerScope)
+    if (!agent) throw notFound('agent', id)
+    return agent
+  }
+
+  async function getVersion(id: string, version: number, caller: Caller): Promise<StoredVersion> {
+    await get(id, caller)
+    const found = await store.version(id, version)
+    if (!found) throw notFound('version', String(version))
+    return found
+  }
+
+  /** A pin that points nowhere would be noticed by the next session only. */
+  async function checkPin(id: string | undefined, { config }: AgentWrite, caller: Caller): Promise<void> {
+    const pinned = config?.['pinned_version']
+    if (typeof pinned !== 'number') return
+    if (id !== undefined) await get(id, caller)
+    const isThere = id === undefined ? pinned === 1 : (await store.version(id, pinned)) !== undefined
+    if (!isThere) throw invalid(`config.pinned_version ${pinned} is not a version of this agent`)
+  }
+
+  async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
+    checkWrite(write, by.caller)
+    await checkPin(undefined, write, by.caller)
+    const values = { id: newId('agent'), ...newAgentFields(write, defaults()), skills: skills ?? [] }
+    return store.insert(values, idempotency, recorded(action, by.actor))
+  }
+
   return {
-    async get(id: string, caller: Caller): Promise<Agent> {
-      const agent = await store.find(id, caller.ownerScope)
-      if (!agent) throw notFound('agent', id)
-      return agent
-    },
+    get,
 
     list: (owner: string | undefined, caller: Caller, page: PageOf): Promise<Agent[]> =>
       caller.ownerScope !== undefined && owner !== undefined && owner !== caller.ownerScope
         ? Promise.resolve([])
         : store.list(caller.ownerScope ?? owner, page),
 
-    async create(write: AgentWrite, by: By, idempotency: Idempotency | undefined): Promise<Agent> {
-      checkWrite(write, by.caller)
-      const values = { id: newId('agent'), ...newAgentFields(write, defaults()) }
-      return store.insert(values, idempotency, recorded('create', by.actor))
-    },
+    create: (write: AgentWrite, by: By, idempotency: Idempotency | undefined): Promise<Agent> =>
+      create(write, by, { idempotency }),
 
     async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
       checkWrite(write, by.caller)
+      await checkPin(id, write, by.caller)
       return change('update', { id, ...by }, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
     },
 
@@ -91,7 +139,7 @@ export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
     },
 
     async versions(id: string, caller: Caller, page: PageOf): Promise<AgentVersion[]> {
-      await this.get(id, caller)
+      await get(id, caller)
       if (page.after !== undefined && !/^\d{1,9}$/.test(page.after))
         throw invalid('cursor is not one that this list gave')
       return store.versions(id, page)
@@ -99,12 +147,81 @@ export function createAgents({ store, defaults, isRuntime, audit }: Deps) {
 
     /** Makes an earlier version current again. A paused agent does not wake up by it, and none changes its owner. */
     async rollback(id: string, version: number, by: By): Promise<Agent> {
-      await this.get(id, by.caller)
-      const target = await store.version(id, version)
-      if (!target) throw notFound('version', String(version))
+      const target = await getVersion(id, version, by.caller)
       return change('rollback', { id, ...by }, ({ status, owner_id }) => ({ ...target.agent, status, owner_id }))
     },
+
+    version: (id: string, version: number, caller: Caller): Promise<AgentVersion> => getVersion(id, version, caller),
+
+    /** `to` undefined: the current version. */
+    async diff(id: string, { from, to }: Versions, caller: Caller): Promise<VersionDiff> {
+      const before = await getVersion(id, from, caller)
+      const after = to === undefined ? await get(id, caller) : (await getVersion(id, to, caller)).agent
+      return { from, to: to ?? after.version, changes: versionDiff(before.agent, after) }
+    },
+
+    async export(id: string, caller: Caller): Promise<AgentFile> {
+      return agentFile(await get(id, caller), secrets)
+    },
+
+    /** Makes a new agent of a file. Its owner is the one named, else the caller's own, else that of the file. */
+    async import(file: AgentFile, { name, owner_id, idempotency }: Importing, by: By): Promise<Agent> {
+      const owner = owner_id ?? by.caller.ownerScope ?? file.agent.owner_id ?? by.caller.principal
+      const write = { ...file.agent, owner_id: owner, name: name ?? file.agent.name }
+      const skills = file.skills.filter(({ id }) => write.system.includes(skillMarker(id)))
+      return create(write, by, { idempotency, skills, action: 'import' })
+    },
+
+    /** Changes prompt and skills of an agent as one version; nothing when `edit` answers undefined. */
+    editPrompt: (
+      { id, action, also, ...by }: By & PromptEdit,
+      edit: (agent: StoredAgent) => Pick<StoredAgent, 'system' | 'skills'> | undefined,
+    ): Promise<StoredAgent> =>
+      change(
+        action,
+        { id, ...by },
+        agent => {
+          const edited = edit(agent)
+          return edited && { ...agent, ...edited }
+        },
+        also,
+      ),
+
+    /** Agents that the caller may see whose prompt holds a text, newest first. */
+    withText: (text: string, caller: Caller, page: PageOf): Promise<StoredAgent[]> =>
+      store.withText(text, caller.ownerScope, page),
   }
+}
+
+interface Creation {
+  readonly idempotency: Idempotency | undefined
+  readonly skills?: StoredAgent['skills']
+  readonly action?: 'create' | 'import'
+}
+
+interface Versions {
+  readonly from: number
+  readonly to: number | undefined
+}
+
+interface VersionDiff {
+  readonly from: number
+  readonly to: number
+  readonly changes: AgentFieldChange[]
+}
+
+interface Importing {
+  readonly name: string | undefined
+  readonly owner_id: string | undefined
+  readonly idempotency: Idempotency | undefined
+}
+
+interface PromptEdit {
+  readonly id: string
+  /** The verb of the audit log. */
+  readonly action: string
+  /** Runs in the transaction of the change. */
+  readonly also?: OnChange | undefined
 }
 
 /** What brings an agent into a status. */

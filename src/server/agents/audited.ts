@@ -1,12 +1,22 @@
 import { createHash } from 'node:crypto'
-import type { Agent } from '../../contract/agents.ts'
+import type { StoredAgent } from './store.ts'
 
 /**
  * What the audit log keeps of an agent. Prompts, tools and settings are told by digest and size alone: they can be long,
  * and nobody should find a prompt, or a secret that a setting holds, in a log. `version` says where the text itself is.
  */
-export const publicFields = ({ id: _id, system, description, tools, config, created_at: _at, ...fields }: Agent) => ({
+export const publicFields = ({
+  id: _id,
+  system,
+  description,
+  tools,
+  config,
+  skills,
+  created_at: _at,
+  ...fields
+}: StoredAgent) => ({
   ...fields,
+  skills: skills.map(({ id }) => id),
   runtime: config['runtime'],
   system: digestOf(system),
   description: description === null ? null : digestOf(description),

@@ -1,5 +1,6 @@
 import type { Agent, AgentWrite } from '../../contract/agents.ts'
-import type { AgentFields } from './store.ts'
+import { skillMarker } from '../../contract/attached-skill.ts'
+import type { AgentFields, StoredAgent } from './store.ts'
 
 /** What an agent gets where the caller says nothing. */
 export interface AgentDefaults {
@@ -20,24 +21,27 @@ export function newAgentFields(write: AgentWrite, defaults: AgentDefaults): Agen
     harness: write.harness ?? defaults.harness,
     tools: write.tools ?? {},
     config: { ...config, runtime: write.runtime ?? config['runtime'] ?? defaults.runtime },
+    skills: [],
   }
 }
 
 /** An agent's fields after an update: absent means unchanged, null clears. Gaps: section 4. */
-export function applyWrite(agent: Agent, write: AgentWrite, defaults: AgentDefaults): AgentFields {
+export function applyWrite(agent: StoredAgent, write: AgentWrite, defaults: AgentDefaults): AgentFields {
   const keep = <T>(given: T | null | undefined, current: T, cleared: T): T =>
     given === undefined ? current : (given ?? cleared)
   const config = write.config === null ? {} : mergeConfig(agent.config, write.config)
   const runtime = keep(write.runtime, config['runtime'] ?? defaults.runtime, defaults.runtime)
+  const system = write.system === undefined ? keep(write.prompt, agent.system, '') : (write.system ?? '')
   return {
     name: write.name,
     owner_id: write.owner_id,
     model: keep(write.model, agent.model, defaults.model),
-    system: write.system === undefined ? keep(write.prompt, agent.system, '') : (write.system ?? ''),
+    system,
     description: keep(write.description, agent.description, null),
     harness: keep(write.harness, agent.harness, defaults.harness),
     tools: keep(write.tools as unknown, agent.tools, {}),
     config: { ...config, runtime },
+    skills: agent.skills.filter(({ id }) => system.includes(skillMarker(id))),
   }
 }
 

@@ -42,6 +42,14 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     )
     return { versions: items, next_cursor }
   })
+  bind(app, agentRoutes.version, ({ params }, caller) => agents.version(params.agent_id, params.version, caller))
+  bind(app, agentRoutes.diff, ({ params, query }, caller) =>
+    agents.diff(params.agent_id, { from: params.version, to: query.to }, caller),
+  )
+  bind(app, agentRoutes.export, ({ params }, caller) => agents.export(params.agent_id, caller))
+  bind(app, agentRoutes.import, ({ body, query }, caller, { actor, idempotency }) =>
+    agents.import(body, { name: query.name, owner_id: query.owner_id, idempotency }, { caller, actor }),
+  )
   bind(app, agentRoutes.rollback, ({ params }, caller, { actor }) =>
     agents.rollback(params.agent_id, params.version, { caller, actor }),
   )

@@ -1,5 +1,8 @@
-import type { Kysely, Selectable, Transaction } from 'kysely'
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import type { PoolClient } from 'pg'
 import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
+import type { AttachedSkill } from '../../contract/attached-skill.ts'
+import { kyselyOn } from '../db/connect.ts'
 import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
 import type { AgentTable, Database } from '../db/types.ts'
 
@@ -13,12 +16,23 @@ const columns = [
   'harness',
   'tools',
   'config',
+  'skills',
   'status',
   'version',
   'created_at',
 ] as const
 
-export const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[number]>): Agent => ({
+/** An agent with what callers do not see: the blocks of skills as they were written into its prompt. */
+export interface StoredAgent extends Agent {
+  readonly skills: readonly AttachedSkill[]
+}
+
+/** A version whose agent is as the store keeps it. */
+export interface StoredVersion extends AgentVersion {
+  readonly agent: StoredAgent
+}
+
+const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[number]>): StoredAgent => ({
   id: row.id,
   name: row.name,
   model: row.model,
@@ -31,10 +45,11 @@ export const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[numbe
   harness: row.harness,
   created_at: row.created_at.getTime(),
   version: row.version,
+  skills: row.skills,
 })
 
 /** What an agent is made of, besides what the store gives it. */
-export type AgentFields = Omit<Agent, 'id' | 'created_at' | 'version' | 'status' | 'owner_id'> & {
+export type AgentFields = Omit<StoredAgent, 'id' | 'created_at' | 'version' | 'status' | 'owner_id'> & {
   readonly owner_id: string
 }
 
@@ -51,23 +66,39 @@ interface Which {
 }
 
 /** Called in the transaction of a change, with the agent before and after it; when it throws, nothing has changed. */
-export type OnChange = (sql: RunSql, before: Agent | undefined, after: Agent | undefined) => Promise<void>
+export type OnChange = (sql: RunSql, before: StoredAgent | undefined, after: StoredAgent | undefined) => Promise<void>
 
 /** Tables `agents` and `agent_versions`: each change is a version, and versions outlive their agent. */
 export type AgentStore = ReturnType<typeof agentStore>
 
-export function agentStore(db: Kysely<Database>) {
+function agentReads(db: Kysely<Database>) {
   return {
     /** The agent; undefined when `owner` has none with that id. Owner undefined: anybody's. */
-    async find(id: string, owner: string | undefined): Promise<Agent | undefined> {
+    async find(id: string, owner: string | undefined): Promise<StoredAgent | undefined> {
       let mine = db.selectFrom('agents').where('id', '=', id)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
       const row = await mine.select(columns).executeTakeFirst()
       return row && toAgent(row)
     },
 
+    /** One version, also of an agent that was deleted. */
+    async version(id: string, version: number): Promise<StoredVersion | undefined> {
+      const all = db.selectFrom('agent_versions').where('agent_id', '=', id)
+      const row = await all.where('version', '=', version).selectAll().executeTakeFirst()
+      return row && toVersion(row)
+    },
+  }
+}
+
+export function agentStore(db: Kysely<Database>) {
+  return {
+    ...agentReads(db),
+
+    /** The same reads in a transaction that the caller has open: one that took a second connection could wait for itself. */
+    within: (client: PoolClient) => agentReads(kyselyOn(client)),
+
     /** Newest first. */
-    async list(owner: string | undefined, { after, limit }: PageOf): Promise<Agent[]> {
+    async list(owner: string | undefined, { after, limit }: PageOf): Promise<StoredAgent[]> {
       let mine = db.selectFrom('agents').select(columns)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
       if (after !== undefined) mine = mine.where('id', '<', after)
@@ -75,7 +106,11 @@ export function agentStore(db: Kysely<Database>) {
     },
 
     /** Stores a new agent with its first version, once per idempotency key. */
-    async insert(values: AgentFields & { id: string }, key: OnceKey | undefined, onChange: OnChange): Promise<Agent> {
+    async insert(
+      values: AgentFields & { id: string },
+      key: OnceKey | undefined,
+      onChange: OnChange,
+    ): Promise<StoredAgent> {
       return db.transaction().execute(trx =>
         once(sqlOf(trx), key, async () => {
           const added = trx.insertInto('agents').values({ id: values.id, ...asRow(values) })
@@ -86,19 +121,24 @@ export function agentStore(db: Kysely<Database>) {
       )
     },
 
-    /** Replaces the fields of an agent and adds a version; undefined when there is none. Concurrent updates queue up. */
+    /**
+     * Replaces the fields of an agent and adds a version, unless `change` answers undefined: then nothing is written.
+     * Undefined when there is no such agent. Concurrent updates queue up.
+     */
     async update(
       { id, owner }: Which,
-      change: (agent: Agent) => AgentChange,
+      change: (agent: StoredAgent) => AgentChange | undefined,
       onChange: OnChange,
-    ): Promise<Agent | undefined> {
+    ): Promise<StoredAgent | undefined> {
       return db.transaction().execute(async trx => {
         let mine = trx.selectFrom('agents').where('id', '=', id)
         if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
         const found = await mine.select(columns).forUpdate().executeTakeFirst()
         if (!found) return undefined
         const before = toAgent(found)
-        const { status, ...fields } = change(before)
+        const changed = change(before)
+        if (!changed) return before
+        const { status, ...fields } = changed
         const row = await trx
           .updateTable('agents')
           .set({ ...asRow(fields), status, version: found.version + 1 })
@@ -122,15 +162,23 @@ export function agentStore(db: Kysely<Database>) {
       })
     },
 
-    /** One version, also of an agent that was deleted. */
-    async version(id: string, version: number): Promise<AgentVersion | undefined> {
-      const all = db.selectFrom('agent_versions').where('agent_id', '=', id)
-      const row = await all.where('version', '=', version).selectAll().executeTakeFirst()
-      return row && toVersion(row)
+    /** The settings of one version, without its texts; undefined when there is no such version. */
+    async versionConfig(id: string, version: number): Promise<Agent['config'] | undefined> {
+      const all = db.selectFrom('agent_versions').where('agent_id', '=', id).where('version', '=', version)
+      const row = await all.select(sql<Agent['config']>`snapshot -> 'config'`.as('config')).executeTakeFirst()
+      return row?.config
+    },
+
+    /** Agents whose prompt holds a text, newest first. */
+    async withText(text: string, owner: string | undefined, { after, limit }: PageOf): Promise<StoredAgent[]> {
+      let mine = db.selectFrom('agents').where(sql<boolean>`strpos(system, ${text}) > 0`)
+      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+      if (after !== undefined) mine = mine.where('id', '<', after)
+      return (await mine.select(columns).orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
     },
 
     /** Newest first. */
-    async versions(id: string, { after, limit }: PageOf): Promise<AgentVersion[]> {
+    async versions(id: string, { after, limit }: PageOf): Promise<StoredVersion[]> {
       let all = db.selectFrom('agent_versions').where('agent_id', '=', id).selectAll()
       if (after !== undefined) all = all.where('version', '<', Number(after))
       return (await all.orderBy('version', 'desc').limit(limit).execute()).map(toVersion)
@@ -140,13 +188,16 @@ export function agentStore(db: Kysely<Database>) {
 
 export type AgentChange = AgentFields & { readonly status: AgentStatus }
 
-const toVersion = (row: { version: number; created_at: Date; snapshot: unknown }): AgentVersion => ({
+/** Snapshots of older releases know nothing of skills. */
+const toVersion = (row: { version: number; created_at: Date; snapshot: unknown }): StoredVersion => ({
   version: row.version,
   created_at: row.created_at.getTime(),
-  agent: row.snapshot as Agent,
+  agent: withSkills(row.snapshot as Agent & Partial<StoredAgent>),
 })
 
-const asRow = ({ tools, config, ...fields }: AgentFields) => ({
+const withSkills = ({ skills = [], ...agent }: Agent & Partial<StoredAgent>): StoredAgent => ({ ...agent, skills })
+
+const asRow = ({ tools, config, skills, ...fields }: AgentFields) => ({
   name: fields.name,
   owner_id: fields.owner_id,
   model: fields.model,
@@ -155,9 +206,10 @@ const asRow = ({ tools, config, ...fields }: AgentFields) => ({
   harness: fields.harness,
   tools: JSON.stringify(tools),
   config: JSON.stringify(config),
+  skills: JSON.stringify(skills),
 })
 
-async function addVersion(trx: Transaction<Database>, agent: Agent): Promise<Agent> {
+async function addVersion(trx: Transaction<Database>, agent: StoredAgent): Promise<StoredAgent> {
   const values = { agent_id: agent.id, version: agent.version, snapshot: JSON.stringify(agent) }
   await trx.insertInto('agent_versions').values(values).execute()
   return agent

@@ -59,6 +59,13 @@ const limits = (statementTimeoutMs: number) =>
 export const createKysely = (pool: Pool): Kysely<Database> =>
   new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
 
+/** Kysely in the transaction that a connection has open. */
+export const kyselyOn = (client: PoolClient): Kysely<Database> => {
+  const borrowed = { query: client.query.bind(client), release: () => undefined }
+  const pool = { connect: async () => borrowed, end: async () => undefined } as unknown as Pool
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+}
+
 /**
  * What `work` returns, after the commit. When `work` throws, nothing of it stays. `unavailable` when the database is
  * away; its message says so when the answer to the commit was lost, since the change may then be in effect.

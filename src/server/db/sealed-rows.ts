@@ -8,6 +8,7 @@ export const sealedTables = {
   vault_entries: { purpose: 'vault entry', id: ['owner_id', 'key'], facts: [] },
   service_secrets: { purpose: 'service secret', id: ['name'], facts: [] },
   provider_credentials: { purpose: 'provider credential', id: ['id'], facts: ['provider', 'api_base'] },
+  webhook_endpoint_secrets: { purpose: 'webhook endpoint secret', id: ['endpoint_id', 'id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
 } as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
 

@@ -1,5 +1,7 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { AgentStatus } from '../../contract/agents.ts'
+import type { AttachedSkill } from '../../contract/attached-skill.ts'
+import type { MemorySource } from '../../contract/memories.ts'
 import type { PromptMode, PromptPart, PromptState, SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as the value, written as JSON text, since pg would send an array as a PostgreSQL array. */
@@ -28,8 +30,21 @@ export interface AgentTable {
   harness: string
   tools: Json
   config: Json<JsonObject>
+  /** The blocks of skills as they were written into `system`. */
+  skills: ColumnType<readonly AttachedSkill[], string | undefined, string>
   status: Generated<AgentStatus>
   version: Generated<number>
+  created_at: DefaultTime
+}
+
+/** Table `skills`: one row a skill of the library. */
+export interface SkillTable {
+  id: string
+  /** The principal that made it. */
+  owner_id: string
+  name: string
+  description: string | null
+  content: string
   created_at: DefaultTime
 }
 
@@ -288,15 +303,168 @@ export interface ReservationTable {
   created_at: DefaultTime
 }
 
+/** Table `memories`: what agents remember from one session to the next. */
+export interface MemoryTable {
+  id: string
+  agent_id: string
+  text: string
+  /** The text in lower case. */
+  folded: string
+  words: GeneratedAlways<string>
+  tags: string[]
+  type: string
+  priority: number
+  disabled: Generated<boolean>
+  times_applied: Generated<number>
+  last_applied_at: Date | null
+  source: MemorySource
+  session_id: string | null
+  created_by: string
+  created_at: DefaultTime
+}
+
+/** Table `session_memories`: what a session was given at its start, in that order. */
+export interface SessionMemoriesTable {
+  session_id: string
+  memory_ids: string[]
+  created_at: DefaultTime
+}
+
+/** Table `webhook_deliveries`: the deliveries of seven days; the primary key is the agent and the sender's id. */
+export interface WebhookDeliveryTable {
+  agent_id: string
+  delivery_id: string
+  id: string
+  owner_id: string
+  kind: 'webhook' | 'replay' | 'test'
+  replay_of: string | null
+  status: 'processing' | 'accepted' | 'skipped' | 'failed'
+  claim: string | null
+  claimed_until: Date | null
+  attempts: Generated<number>
+  session_id: Generated<string>
+  prompt_id: string | null
+  event: string | null
+  headers: Json<Readonly<Record<string, string>>>
+  payload_bytes: number
+  /** Sealed; null when it was too long to keep. */
+  payload: Buffer | null
+  error: string | null
+  received_at: DefaultTime
+  finished_at: Date | null
+}
+
+/** Table `webhook_conversations`: the session that goes on with an issue or a thread. */
+export interface WebhookConversationTable {
+  agent_id: string
+  key: Buffer
+  session_id: string | null
+  created_at: DefaultTime
+}
+
+/** Table `schedules`: prompts that are due by the clock. */
+export interface ScheduleTable {
+  id: string
+  owner_id: string
+  principal: string
+  key_id: string | null
+  name: string
+  agent_id: string
+  cron: string
+  timezone: string
+  prompt: string
+  session: 'new' | 'same'
+  session_id: string | null
+  overlap: 'skip' | 'queue' | 'allow'
+  missed: 'skip' | 'once' | 'all'
+  missed_limit: number
+  status: 'active' | 'paused'
+  next_due_at: Date | null
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `schedule_runs`: one row a tick of a schedule, or a run that somebody asked for. */
+export interface ScheduleRunTable {
+  schedule_id: string
+  due_at: Date
+  id: string
+  cause: 'tick' | 'missed' | 'manual'
+  state: 'queued' | 'started' | 'skipped' | 'failed'
+  reason: string | null
+  session_id: string | null
+  prompt_id: string | null
+  is_open: boolean
+  created_at: DefaultTime
+}
+
+/** Table `webhook_endpoints`: receivers of session events. */
+export interface WebhookEndpointTable {
+  id: string
+  owner_id: string | null
+  url: string
+  description: string | null
+  events: readonly string[]
+  agent_ids: readonly string[]
+  status: 'active' | 'paused' | 'disabled'
+  disabled_reason: string | null
+  failing_since: Date | null
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `webhook_endpoint_secrets`: what their deliveries are signed with, sealed. */
+export interface WebhookEndpointSecretTable extends Sealed {
+  endpoint_id: string
+  id: string
+  valid_until: Date | null
+  created_at: DefaultTime
+}
+
+/** Table `webhook_cursors`: how far an endpoint has got in the log of a session. */
+export interface WebhookCursorTable {
+  endpoint_id: string
+  session_id: string
+  seq: number
+  attempts: Generated<number>
+  ready_at: Date | null
+  claim: string | null
+}
+
+/** Table `webhook_endpoint_deliveries`: what became of each event that was sent. */
+export interface WebhookEndpointDeliveryTable {
+  id: string
+  endpoint_id: string
+  session_id: string
+  seq: number
+  event_id: string
+  event_type: string
+  state: 'pending' | 'delivered' | 'dead'
+  attempts: number
+  http_status: number | null
+  error: string | null
+  duration_ms: number
+  next_attempt_at: Date | null
+  created_at: DefaultTime
+  finished_at: Date | null
+}
+
 /** Every table of the migrations, for Kysely. int8 is a number, timestamptz a Date (see `createPool`). */
 export interface Database {
   agents: AgentTable
   agent_versions: AgentVersionTable
+  skills: SkillTable
   sessions: SessionTable
   prompts: PromptTable
   session_events: SessionEventTable
   stream_tickets: StreamTicketTable
   usage: UsageTable
+  schedules: ScheduleTable
+  schedule_runs: ScheduleRunTable
+  webhook_endpoints: WebhookEndpointTable
+  webhook_endpoint_secrets: WebhookEndpointSecretTable
+  webhook_cursors: WebhookCursorTable
+  webhook_endpoint_deliveries: WebhookEndpointDeliveryTable
   idempotency_keys: IdempotencyKeyTable
   vault_entries: VaultEntryTable
   service_secrets: ServiceSecretTable
@@ -307,4 +475,8 @@ export interface Database {
   api_key_hashes: ApiKeyHashTable
   budgets: BudgetTable
   reservations: ReservationTable
+  webhook_deliveries: WebhookDeliveryTable
+  webhook_conversations: WebhookConversationTable
+  memories: MemoryTable
+  session_memories: SessionMemoriesTable
 }

@@ -54,7 +54,8 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
   })
 }
 
-function actorOf({ caller, id, socket }: FastifyRequest): Actor {
+/** Who is behind a request, for the audit log. */
+export function actorOf({ caller, id, socket }: FastifyRequest): Actor {
   const { principal, role, key } = caller
   return { principal, role, keyId: key?.id, address: socket.remoteAddress, requestId: id }
 }

@@ -53,6 +53,7 @@ function operation(route: Route & { readonly group: string }): Record<string, un
 
 function securityOf({ access }: Route): Record<string, readonly string[]>[] {
   if (access === 'public') return []
+  if (access === 'webhook') return [{ bearer: [] }]
   const headers = [{ bearer: [] }, { apiKey: [] }]
   return access === 'key-or-query' ? [...headers, { queryKey: [] }] : headers
 }

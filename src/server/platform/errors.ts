@@ -22,7 +22,21 @@ export class AppError extends Error {
 
 /** `<kind> <id> not found`. Gaps: section 1, rule 5. */
 export const notFound = (
-  kind: 'agent' | 'session' | 'prompt' | 'model' | 'version' | 'key' | 'budget' | 'vault entry' | 'provider',
+  kind:
+    | 'agent'
+    | 'memory'
+    | 'skill'
+    | 'session'
+    | 'prompt'
+    | 'model'
+    | 'version'
+    | 'key'
+    | 'budget'
+    | 'vault entry'
+    | 'provider'
+    | 'schedule'
+    | 'webhook endpoint'
+    | 'delivery',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

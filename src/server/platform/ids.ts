@@ -1,6 +1,24 @@
 import { randomFillSync } from 'node:crypto'
 
-export type IdPrefix = 'agent' | 'ses' | 'evt' | 'msg' | 'run' | 'req' | 'use' | 'aud' | 'key' | 'dep'
+export type IdPrefix =
+  | 'agent'
+  | 'skill'
+  | 'ses'
+  | 'evt'
+  | 'msg'
+  | 'run'
+  | 'req'
+  | 'use'
+  | 'aud'
+  | 'key'
+  | 'dep'
+  | 'sch'
+  | 'srun'
+  | 'whe'
+  | 'whs'
+  | 'whd'
+  | 'mem'
+  | 'del'
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexOfNibble = Array.from({ length: 16 }, (_, nibble) => nibble.toString(16))

@@ -131,7 +131,8 @@ test('S25: the credential of a provider opens for no other address', async () =>
 
 test('S12: what one table has sealed opens in no other', () => {
   const tables = Object.keys(sealedTables) as SealedTable[]
-  const row = { owner_id: 'x', key: 'x', name: 'x', id: 'x', provider: 'x', api_base: 'x', version: 1 }
+  const names = { owner_id: 'x', key: 'x', name: 'x', id: 'x', endpoint_id: 'x' }
+  const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {
     const { sealed } = createRowSealer(newRing, from).seal('secret', row)
     for (const to of tables.filter(table => table !== from))

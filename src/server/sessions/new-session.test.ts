@@ -20,7 +20,11 @@ const agent = {
 const plan = (body: Parameters<typeof planSession>[1], found: object | undefined = agent) =>
   planSession(
     {
-      agents: { find: async id => (id === 'agent_1' ? (found as never) : undefined) },
+      agents: {
+        find: async id => (id === 'agent_1' ? (found as never) : undefined),
+        version: async (_id, version) =>
+          version < 3 ? ({ version, agent: { ...found, version } } as never) : undefined,
+      },
       runtimes: new Map([['builtin', builtin]]),
       defaultModel: () => 'default-model',
     },

@@ -8,7 +8,7 @@ import type { Runtime } from '../runtimes/runtime.ts'
 import type { NewSession } from './session-store.ts'
 
 interface Deps {
-  readonly agents: Pick<AgentStore, 'find'>
+  readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly runtimes: ReadonlyMap<string, Runtime>
   readonly defaultModel: () => string
 }
@@ -17,6 +17,8 @@ interface Deps {
 export interface SessionPlan {
   readonly session: NewSession
   readonly model: string
+  /** US dollars that the session may cost, as its agent has it; undefined: no limit of its own. */
+  readonly budgetUsd: number | undefined
 }
 
 /** Checks a creation body and fills in what it leaves out. Gaps: section 5. */
@@ -25,7 +27,10 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   const environment = environmentOf(body)
   const wanted = body.agent_id ?? body.agent
   const alias = body.agent_id === undefined && wanted !== undefined && deps.runtimes.has(wanted) ? wanted : undefined
-  const agent = alias === undefined && wanted !== undefined ? await activeAgent(deps, wanted, caller) : undefined
+  const agent =
+    alias === undefined && wanted !== undefined
+      ? await activeAgent(deps, { id: wanted, version: body.agent_version }, caller)
+      : undefined
   const runtime = body.runtime ?? alias ?? agent?.config['runtime'] ?? 'builtin'
   if (typeof runtime !== 'string' || !deps.runtimes.has(runtime)) {
     throw invalid(`runtime ${JSON.stringify(runtime)} is not known; see GET /api/capabilities for those that are`)
@@ -42,16 +47,34 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     environment,
     timezone,
   }
-  return { session, model: body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel() }
+  const model = body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel()
+  return { session, model, budgetUsd: budgetOf(agent) }
 }
 
-async function activeAgent({ agents }: Deps, id: string, caller: Caller): Promise<Agent> {
+/** Agents are checked when they are written; those of older releases may have anything there. */
+function budgetOf(agent: Agent | undefined): number | undefined {
+  const budget = agent?.config['session_max_budget']
+  return typeof budget === 'number' && budget > 0 ? budget : undefined
+}
+
+interface WantedAgent {
+  readonly id: string
+  /** Undefined: the pinned version, else the current one. */
+  readonly version: number | undefined
+}
+
+/** The agent in the version that the session runs. Whether it is active, and whose it is, is a matter of today. */
+async function activeAgent({ agents }: Deps, { id, version }: WantedAgent, caller: Caller): Promise<Agent> {
   const agent = await agents.find(id, caller.ownerScope)
   if (!agent) throw notFound('agent', id)
   if (agent.status !== 'active') {
     throw new AppError('conflict', `agent ${id} is ${agent.status}; resume it before starting sessions`)
   }
-  return agent
+  const wanted = version ?? agent.config['pinned_version']
+  if (typeof wanted !== 'number' || wanted === agent.version) return agent
+  const found = await agents.version(id, wanted)
+  if (!found) throw notFound('version', String(wanted))
+  return { ...found.agent, owner_id: agent.owner_id }
 }
 
 function timezoneOf({ timezone, tz }: SessionCreate): string | null {

@@ -69,7 +69,8 @@ function createEngine(t: TestContext, ...parts: Part[]) {
   const eventLog = createEventLog({ pool, store: events, live })
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner: 'me', log })
   const wakeUps = { send: async (_client: unknown, id: string) => void woken.add(id) }
-  const agents = { find: async () => undefined, version: async () => undefined }
+  const reads = { find: async () => undefined, version: async () => undefined }
+  const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
   const shared = { sessions, prompts, pauses, events, eventLog, live, log, agents, runtimes }
   const runner = new Runner({
     ...shared,
@@ -85,6 +86,7 @@ function createEngine(t: TestContext, ...parts: Part[]) {
     pool,
     store: sessions,
     queue,
+    budgets: { setLimits: async () => undefined },
     defaultModel: () => 'demo',
     dispose: async () => undefined,
   })

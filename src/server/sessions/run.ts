@@ -56,21 +56,35 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
     if (asked === runId) stop.abort()
   }
   if (prompt.stop_requested) stop.abort()
-  const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal])
+  const limit = startTimeLimit(task.session)
+  const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, limit.signal])
 
   await begin(deps, task, runId)
   const refusal = refusalOf(task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
-  const { last, hasProgressed } = await drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
+  const driven = drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
+  const { last, hasProgressed } = await driven.finally(limit.end)
   const end = refusal ?? last
   if (held.lost.aborted) throw new FenceLost(held.sessionId)
   const reached = end?.map(budgetReached).find(Boolean)
   if (end && reached) return pause(deps, task, { runId, batch: end, reached, hasProgressed })
   if (end) return finish(deps, task, { runId, batch: end })
   if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled' })
+  if (limit.signal.aborted) return finish(deps, task, { runId, batch: [outOfTime(limit.seconds)] })
   if (deps.isDraining()) return
   return finish(deps, task, { runId, batch: ended })
 }
+
+/** Starts the clock of the agent's time limit, if it has one; a process that takes a run over starts it anew. */
+function startTimeLimit({ config }: RunSession) {
+  const reached = new AbortController()
+  const seconds = Number(config['time_limit_seconds'] ?? 0)
+  const timer = seconds > 0 ? setTimeout(() => reached.abort(), seconds * 1000) : undefined
+  return { seconds, signal: reached.signal, end: () => clearTimeout(timer) }
+}
+
+const outOfTime = (seconds: number): NewEvent =>
+  failed('unknown_error', `the run took more than ${seconds} s, the time limit of its agent; send a prompt to go on`)
 
 /** What came of a runtime's work. */
 interface Driven {

@@ -1,7 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
+import type { Agent } from '../../contract/agents.ts'
 import type { SessionEvent } from '../../contract/events.ts'
-import type { Prompt, PromptPart, Session, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
+import type { Prompt, PromptMode, PromptPart, Session, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
+import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
@@ -12,14 +14,15 @@ import type { Appended, EventLog } from './event-log.ts'
 import { environmentModel, planSession } from './new-session.ts'
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
-import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
+import { type NewSession, type SessionRow, type SessionStore, toSession } from './session-store.ts'
 
 interface Deps {
   readonly pool: Pool
   readonly store: SessionStore
   readonly prompts: PromptStore
   readonly eventLog: EventLog
-  readonly agents: Pick<AgentStore, 'find' | 'version'>
+  readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
+  readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly runtimes: ReadonlyMap<string, Runtime>
   readonly queue: PromptQueue
   readonly defaultModel: () => string
@@ -40,6 +43,18 @@ export function createSessions(deps: Deps) {
     return row
   }
 
+  /** What a prompt does in a busy session unless it says so itself: as the agent has it. */
+  async function busyModeOf({ agent_id, agent_version }: SessionRow): Promise<PromptMode | undefined> {
+    return agent_version === null ? undefined : modeIn(await deps.agents.versionConfig(agent_id, agent_version))
+  }
+
+  async function add(client: PoolClient, session: NewSession, budgetUsd: number | undefined): Promise<void> {
+    await store.insert(client, session)
+    if (budgetUsd === undefined) return
+    const limits = { max_usd: String(budgetUsd), ...noLimits }
+    await deps.budgets.setLimits(client, { scope: 'session', scope_id: session.id }, limits)
+  }
+
   /** Runs `work` in a transaction; readers hear of the events it pushed to `told` after the commit. */
   async function changing<T>(work: (client: PoolClient, told: Appended[]) => Promise<T>): Promise<T> {
     const told: Appended[] = []
@@ -58,16 +73,37 @@ export function createSessions(deps: Deps) {
       return row
     },
 
+    /** Checks a creation body as `create` does, and stores nothing. */
+    async check(body: SessionCreate, caller: Caller): Promise<void> {
+      await planSession(deps, body, caller)
+    },
+
+    /**
+     * A prompt for the session `goOn`, or for a new one when that is not there, inside a transaction of the caller's, who
+     * calls `tell` after the commit.
+     */
+    async startWithin(client: PoolClient, { body, caller, goOn }: Start): Promise<Started> {
+      const agents = deps.agents.within(client)
+      const { session, model, budgetUsd } = await planSession({ ...deps, agents }, body, caller)
+      const before = goOn === undefined ? undefined : await store.find(goOn, caller.ownerScope, client)
+      const id = before && !before.deleted_at ? before.id : session.id
+      if (id === session.id) await add(client, session, budgetUsd)
+      const told: Appended[] = []
+      const prompt = { parts: [{ type: 'text' as const, text: body.prompt }], model }
+      const promptId = await queue.enqueue(client, { id, caller, prompt }, told)
+      return { sessionId: id, promptId, tell: () => told.forEach(eventLog.tell) }
+    },
+
     /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
     async create(body: SessionCreate, caller: Caller, idempotency: Idempotency | undefined): Promise<Session> {
-      const { session, model } = await planSession(deps, body, caller)
+      const { session, model, budgetUsd } = await planSession(deps, body, caller)
       const { prompt } = body
       return changing((client, told) =>
         once(
           (text, values) => client.query(text, [...values]),
           idempotency,
           async () => {
-            await store.insert(client, session)
+            await add(client, session, budgetUsd)
             if (prompt !== undefined) {
               const first = { parts: [{ type: 'text' as const, text: prompt }], model }
               await queue.enqueue(client, { id: session.id, caller, prompt: first }, told)
@@ -84,14 +120,15 @@ export function createSessions(deps: Deps) {
     async prompt(id: string, prompt: PromptWrite, { caller, idempotency }: By): Promise<string> {
       const row = await store.find(id, caller.ownerScope)
       if (!row || row.deleted_at) throw new AppError('not_found', 'session not found')
-      if (prompt.mode === 'steer' && !deps.runtimes.get(row.runtime)?.capabilities.steer) {
+      const mode = prompt.mode ?? (await busyModeOf(row))
+      if (mode === 'steer' && !deps.runtimes.get(row.runtime)?.capabilities.steer) {
         throw invalid(`mode "steer" is not possible: the runtime ${row.runtime} cannot steer`)
       }
       return changing((client, told) =>
         once(
           (text, values) => client.query(text, [...values]),
           idempotency,
-          () => queue.enqueue(client, { id, caller, prompt }, told),
+          () => queue.enqueue(client, { id, caller, prompt: { ...prompt, mode } }, told),
         ),
       )
     },
@@ -102,11 +139,12 @@ export function createSessions(deps: Deps) {
       const version =
         row.agent_version === null ? undefined : await deps.agents.version(row.agent_id, row.agent_version)
       const model = environmentModel(row.environment) ?? version?.agent.model ?? deps.defaultModel()
+      const mode = modeIn(version?.agent.config)
       return changing(async (client, told) => {
         await store.lock(client, id)
         for (const event of sent) {
           if (event.type === 'user.interrupt') await queue.requestStop(client, id, told)
-          else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model } }, told)
+          else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, told)
         }
         // What a sent event led to is in the log, not in the answer.
         return told.flatMap(({ events }) => events.filter(({ type }) => type.startsWith('user.')))
@@ -163,6 +201,28 @@ export function createSessions(deps: Deps) {
       store.list({ ...filter, owner: caller.ownerScope, cursor: page.after, limit: page.limit }),
   }
 }
+
+interface Start {
+  readonly body: SessionCreate & { readonly prompt: string }
+  readonly caller: Caller
+  /** A session that takes the prompt, while it is there. */
+  readonly goOn?: string | undefined
+}
+
+/** A prompt that was queued. */
+export interface Started {
+  readonly sessionId: string
+  readonly promptId: string
+  /** Tells the readers of this process; others hear by NOTIFY. */
+  readonly tell: () => void
+}
+
+const modes: readonly PromptMode[] = ['enqueue', 'reject', 'interrupt', 'steer']
+
+/** Agents are checked when they are written; those of older releases may have anything there. */
+const modeIn = (config: Agent['config'] | undefined) => modes.find(mode => mode === config?.['busy_mode'])
+
+const noLimits = { soft_usd: null, duration: null, rpm_limit: null, tpm_limit: null, max_parallel: null } as const
 
 interface By {
   readonly caller: Caller

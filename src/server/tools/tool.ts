@@ -1,6 +1,7 @@
 import type { Static, TObject } from 'typebox'
 import Value from 'typebox/value'
 import type { TextBlock } from '../../contract/events.ts'
+import type { Memory } from '../../contract/memories.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -20,16 +21,34 @@ export interface ToolLimits {
 /** Our choice: about 16,000 tokens. */
 export const defaultToolLimits: ToolLimits = { resultChars: 65_536 }
 
-export interface ToolContext {
-  readonly sandbox: Sandbox
+/** The memories of the session's agent. */
+export interface ToolMemories {
+  /** Not new: the agent has a memory with this very text, which stays as it is. */
+  save(memory: Pick<Memory, 'text' | 'tags' | 'type' | 'priority'>): Promise<{ memory: Memory; isNew: boolean }>
+  /** Counts what it finds as applied. */
+  search(wanted: {
+    readonly query: string
+    readonly tag: string | undefined
+    readonly limit: number
+  }): Promise<readonly Memory[]>
+}
+
+/** What a tool gets that needs no sandbox. */
+export interface ServerContext {
+  /** Absent where the session has no agent. */
+  readonly memories?: ToolMemories | undefined
   /** Aborted when the run is interrupted: the call then ends at once with an error result. */
   readonly signal: AbortSignal
   readonly limits: ToolLimits
   readonly log: Pick<Log, 'error'>
 }
 
+export interface ToolContext extends ServerContext {
+  readonly sandbox: Sandbox
+}
+
 /** Something that a model can call. */
-export interface Tool {
+export interface Tool<Context extends ServerContext = ToolContext> {
   readonly name: string
   readonly description: string
   /** JSON Schema of the input, an object. */
@@ -37,15 +56,15 @@ export interface Tool {
   /** True when a call whose result was lost may be made again without asking the model. */
   readonly idempotent: boolean
   /** Never rejects: wrong input and failures are results that say what was wrong. */
-  run(input: unknown, context: ToolContext): Promise<ToolResult>
+  run(input: unknown, context: Context): Promise<ToolResult>
 }
 
-interface ToolSpec<Input extends TObject> {
+interface ToolSpec<Input extends TObject, Context extends ServerContext> {
   readonly name: string
   readonly description: string
   readonly input: Input
   readonly idempotent: boolean
-  readonly run: (input: Static<Input>, context: ToolContext) => Promise<Answer>
+  readonly run: (input: Static<Input>, context: Context) => Promise<Answer>
 }
 
 /** A text for the model, and whether it reports a failure. */
@@ -61,7 +80,9 @@ export const done = (text: string): Answer => ({ text, isError: false })
 export const failed = (text: string): Answer => ({ text, isError: true })
 
 /** A tool whose input is checked before `run` sees it, and whose refusals become results. */
-export function defineTool<const Input extends TObject>(spec: ToolSpec<Input>): Tool {
+export function defineTool<const Input extends TObject, Context extends ServerContext = ToolContext>(
+  spec: ToolSpec<Input, Context>,
+): Tool<Context> {
   return {
     name: spec.name,
     description: spec.description,
@@ -75,10 +96,10 @@ export function defineTool<const Input extends TObject>(spec: ToolSpec<Input>): 
   }
 }
 
-async function attempt<Input extends TObject>(
-  spec: ToolSpec<Input>,
+async function attempt<Input extends TObject, Context extends ServerContext>(
+  spec: ToolSpec<Input, Context>,
   input: unknown,
-  context: ToolContext,
+  context: Context,
 ): Promise<Answer> {
   try {
     if (!Value.Check(spec.input, input)) return failed(inputFault(spec, input))
@@ -93,7 +114,10 @@ async function attempt<Input extends TObject>(
 }
 
 /** `<tool>: <field> must be ...`, for the first field that is wrong. */
-function inputFault({ name, input: schema }: ToolSpec<TObject>, input: unknown): string {
+function inputFault(
+  { name, input: schema }: { readonly name: string; readonly input: TObject },
+  input: unknown,
+): string {
   const [fault] = Value.Errors(schema, input)
   const field = fault?.instancePath.slice(1).replaceAll('/', '.')
   return `invalid input for ${name}: ${field || 'input'} ${fault?.message ?? 'does not fit the schema'}`

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { builtinTools, toolsFor } from './toolset.ts'
+import { builtinTools, memoryTools, toolsFor } from './toolset.ts'
 
 const all = 'bash:allow read:allow write:allow edit:allow glob:allow grep:allow'
+const memory = ' save_memory:allow search_memory:allow'
+const every = `${all}${memory}`
 const toolset = 'agent_toolset_20260401'
 const ask = { permission_policy: { type: 'always_ask' } }
 
 const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?: number][] = [
-  ['an object without entries enables all', {}, all],
-  ['an empty list enables all', [], all],
-  ['null enables all', null, all],
-  ['nothing enables all', undefined, all],
-  ['an object without meaning enables all', { anything: 1 }, all],
-  ['a text without meaning enables all', 'bash', all],
+  ['an object without entries enables all', {}, every],
+  ['an empty list enables all', [], every],
+  ['null enables all', null, every],
+  ['nothing enables all', undefined, every],
+  ['an object without meaning enables all', { anything: 1 }, every],
+  ['a text without meaning enables all', 'bash', every],
   ['the toolset enables all', [{ type: toolset }], all],
   ['the toolset without a list enables all', { type: toolset }, all],
   ['a later version of the toolset is understood', [{ type: 'agent_toolset_20270101' }], all],
@@ -46,8 +48,18 @@ const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?
   ['tools of others are left to them, and replace ours', [{ type: 'mcp_toolset' }, { type: 'custom' }], ''],
   ['a config for a tool that we lack warns', [{ type: toolset, configs: [{ name: 'web_search' }] }], all, 1],
   ['configs that are no list are ignored', [{ type: toolset, configs: 'bash', default_config: 7 }], all],
-  ['names with false take tools out', { bash: false, write: false }, 'read:allow edit:allow glob:allow grep:allow'],
-  ['names with a config set it', { bash: ask }, all.replace('bash:allow', 'bash:ask')],
+  [
+    'names with false take tools out',
+    { bash: false, write: false, save_memory: false },
+    'read:allow edit:allow glob:allow grep:allow search_memory:allow',
+  ],
+  ['names with a config set it', { bash: ask }, every.replace('bash:allow', 'bash:ask')],
+  [
+    'the toolset is without memory unless it names its tools',
+    { type: toolset, configs: [{ name: 'save_memory' }] },
+    `${all} save_memory:allow`,
+  ],
+  ['an entry may be a tool of memory', [{ type: 'search_memory', ...ask }], 'search_memory:ask'],
 ]
 
 for (const [guarantee, agentTools, enabled, warnings = 0] of table) {
@@ -59,7 +71,7 @@ for (const [guarantee, agentTools, enabled, warnings = 0] of table) {
 }
 
 test('models get a schema that is a plain JSON object for each tool', () => {
-  for (const { name, inputSchema, description } of builtinTools) {
+  for (const { name, inputSchema, description } of [...builtinTools, ...memoryTools]) {
     assert.deepEqual(JSON.parse(JSON.stringify(inputSchema)), inputSchema)
     assert.equal(inputSchema['type'], 'object')
     assert(description.length > 20, name)

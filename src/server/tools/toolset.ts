@@ -2,12 +2,19 @@ import { bashTool } from './bash.ts'
 import { editTool } from './edit.ts'
 import { globTool } from './glob.ts'
 import { grepTool } from './grep.ts'
+import { saveMemoryTool, searchMemoryTool } from './memory.ts'
 import { readTool } from './read.ts'
-import type { Tool } from './tool.ts'
+import type { ServerContext, Tool } from './tool.ts'
 import { writeTool } from './write.ts'
 
-/** The tools that every agent has unless its `tools` say otherwise. */
+/** The tools that work in the sandbox: those of `agent_toolset`. */
 export const builtinTools: readonly Tool[] = [bashTool, readTool, writeTool, editTool, globTool, grepTool]
+
+/** The tools that reach the agent's memories; a session without an agent has none. */
+export const memoryTools: readonly Tool<ServerContext>[] = [saveMemoryTool, searchMemoryTool]
+
+/** The tools that every agent has unless its `tools` say otherwise. */
+const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
 
 /** What the server does when the model calls a tool. */
 export type ToolPolicy = 'allow' | 'ask' | 'deny'
@@ -47,12 +54,10 @@ type Fields = Readonly<Record<string, unknown>>
 export function toolsFor(agentTools: unknown): Toolset {
   const warnings: string[] = []
   const entries = entriesOf(agentTools)
-  const chosen = new Map<string, ToolPolicy>(
-    entries.length === 0 ? builtinTools.map(({ name }) => [name, 'allow']) : [],
-  )
+  const chosen = new Map<string, ToolPolicy>(entries.length === 0 ? everyTool.map(({ name }) => [name, 'allow']) : [])
   for (const entry of entries) applyEntry(entry, chosen, warnings)
   if (entries.length === 0 && isFields(agentTools)) applyNames(agentTools, chosen, warnings)
-  const tools = builtinTools.flatMap(tool => {
+  const tools = everyTool.flatMap(tool => {
     const policy = chosen.get(tool.name)
     return policy ? [{ tool, policy }] : []
   })
@@ -68,7 +73,7 @@ function entriesOf(agentTools: unknown): readonly unknown[] {
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const isBuiltin = (name: string): boolean => builtinTools.some(tool => tool.name === name)
+const isBuiltin = (name: string): boolean => everyTool.some(tool => tool.name === name)
 
 function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   const type = isFields(entry) ? entry['type'] : undefined
@@ -85,7 +90,7 @@ function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: s
 
 /** `{"bash": false}` and `{"bash": {config}}`: the other tools stay as they are. */
 function applyNames(names: Fields, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
-  for (const { name } of builtinTools) {
+  for (const { name } of everyTool) {
     const config = names[name]
     if (config !== undefined) choose(name, [isFields(config) ? config : { enabled: config }], chosen, warnings)
   }

@@ -97,6 +97,7 @@ function createRig(steps: readonly Step[], onWait: () => void = () => undefined)
     gateway,
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
     markSandboxRunning: async () => undefined,
+    memories: { block: async () => '', lend: () => assert.fail('the session has no agent') },
     log: createLog('silent'),
     async wait(ms) {
       waits.push(ms)

@@ -48,7 +48,7 @@ export async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
 
 /** Announces the request and makes it. */
 async function* request(
-  { context, conversation, session, prompt, tools, deps }: Run,
+  { context, conversation, memories, session, prompt, tools, deps }: Run,
   startId: string,
 ): AsyncGenerator<Batch, { result: ModelResult; ids: ReadonlyMap<number, string> }> {
   const joined = (await context.prompts()).filter(({ id }) => !conversation.includes(id))
@@ -64,7 +64,7 @@ async function* request(
     ids.set(index, id)
     context.preview(id, text)
   }
-  const body = modelRequestBody({ session, prompt: current, messages: conversation.messages, tools })
+  const body = modelRequestBody({ session, prompt: current, memories, messages: conversation.messages, tools })
   const payer = await context.payer(current)
   if (!payer) return { result: { failure: keyIsGone }, ids }
   const { signal } = context

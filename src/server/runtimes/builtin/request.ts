@@ -5,6 +5,8 @@ import type { Block, Message } from './conversation.ts'
 interface RequestParts {
   readonly session: RunSession
   readonly prompt: RunPrompt
+  /** Block that holds the agent's memories; empty without any. */
+  readonly memories: string
   readonly messages: readonly Message[]
   readonly tools: ReadonlyMap<string, EnabledTool>
 }
@@ -18,6 +20,7 @@ const cacheMark = { cache_control: { type: 'ephemeral' } }
 export function modelRequestBody({
   session,
   prompt,
+  memories,
   messages,
   tools,
 }: RequestParts): Readonly<Record<string, unknown>> {
@@ -26,7 +29,7 @@ export function modelRequestBody({
   return {
     model: prompt.model,
     max_tokens: Number.isInteger(maxTokens) && Number(maxTokens) > 0 ? maxTokens : defaultMaxTokens,
-    system: systemBlocks(prompt.system ?? session.system, session, enabled.length > 0),
+    system: systemBlocks(prompt.system ?? session.system, session, { memories, hasTools: enabled.length > 0 }),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && {
       tools: enabled.map(({ tool }) => ({
@@ -38,8 +41,16 @@ export function modelRequestBody({
   }
 }
 
-/** The agent's own prompt first, then what every agent should know of its place. */
-function systemBlocks(system: string, { timezone }: RunSession, hasTools: boolean): Block[] {
+interface Beside {
+  readonly memories: string
+  readonly hasTools: boolean
+}
+
+/**
+ * The agent's own prompt first, then what every agent should know of its place, then what it remembers. Each session may
+ * remember something else, so the cache is marked before that too.
+ */
+function systemBlocks(system: string, { timezone }: RunSession, { memories, hasTools }: Beside): Block[] {
   const place = [
     hasTools
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
@@ -47,7 +58,8 @@ function systemBlocks(system: string, { timezone }: RunSession, hasTools: boolea
     timezone === null ? '' : `The user's time zone is ${timezone}.`,
   ]
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
-  return texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
+  const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
+  return memories === '' ? blocks : [...blocks, { type: 'text', text: memories, ...cacheMark }]
 }
 
 function withCacheMark(messages: readonly Message[]): readonly Message[] {

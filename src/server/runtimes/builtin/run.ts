@@ -1,4 +1,5 @@
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
@@ -12,6 +13,8 @@ export interface BuiltinDeps {
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
   /** Records that a session's sandbox is in use. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
+  /** What the session's agent remembers. */
+  readonly memories: Pick<SessionMemories, 'block' | 'lend'>
   readonly log: Log
   /** Waits between tries of a model request; `pause` of the platform unless given. */
   readonly wait?: typeof pause
@@ -24,6 +27,8 @@ export interface Run {
   readonly prompt: RunPrompt
   readonly context: RunContext
   readonly conversation: Conversation
+  /** Block of the context that holds the agent's memories; the same for the whole run, empty without any. */
+  readonly memories: string
   readonly tools: ReadonlyMap<string, EnabledTool>
   /** Opens the sandbox when the first tool needs it. */
   readonly toolContext: () => Promise<ToolContext>

@@ -91,7 +91,9 @@ function createRig(gateway: ReturnType<typeof scriptedGateway>, ran: string[]) {
     },
   } as unknown as Sandbox
   const sandboxes = { open: async () => sandbox, remove: async () => undefined }
-  return builtinRuntime({ gateway, sandboxes, markSandboxRunning: async () => undefined, log: createLog('silent') })
+  const memories = { block: async () => '', lend: () => assert.fail('the session has no agent') }
+  const markSandboxRunning = async () => undefined
+  return builtinRuntime({ gateway, sandboxes, memories, markSandboxRunning, log: createLog('silent') })
 }
 
 type Rig = ReturnType<typeof createRig>

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { defaultToolLimits } from '../../tools/tool.ts'
-import { toolsFor } from '../../tools/toolset.ts'
-import { type Batch, failed, type Runtime } from '../runtime.ts'
+import { memoryTools, toolsFor } from '../../tools/toolset.ts'
+import { type Batch, failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
 import { Conversation } from './conversation.ts'
 import { askModel, requestEnd } from './model-step.ts'
 import type { BuiltinDeps, Run } from './run.ts'
@@ -29,15 +29,19 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const toolset = toolsFor(session.tools)
       for (const warning of toolset.warnings)
         deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
-      const tools = new Map(toolset.tools.map(enabled => [enabled.tool.name, enabled]))
+      const isLent = session.agent_id !== ''
+      const usable = toolset.tools.filter(({ tool }) => isLent || !memoryTools.includes(tool))
+      const tools = new Map(usable.map(enabled => [enabled.tool.name, enabled]))
       const openSandbox = lentSandbox(deps, session.id)
       const toolContext = async () => ({
         sandbox: await openSandbox(),
+        memories: isLent ? lentMemories(deps, session, prompt) : undefined,
         signal: context.signal,
         limits: defaultToolLimits,
         log: deps.log,
       })
-      const run: Run = { deps, session, prompt, context, conversation, tools, toolContext }
+      const memories = await deps.memories.block(session)
+      const run: Run = { deps, session, prompt, context, conversation, memories, tools, toolContext }
       // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
       for await (const batch of steps(run)) {
         for (const event of batch) conversation.add(event)
@@ -61,6 +65,12 @@ function lentSandbox({ sandboxes, markSandboxRunning, log }: BuiltinDeps, sessio
     }
     return sandbox
   }
+}
+
+/** The agent saves for whoever queued the prompt. */
+function lentMemories({ memories }: BuiltinDeps, { id, agent_id }: RunSession, { principal, key_id }: RunPrompt) {
+  const actor = { principal, role: 'agent', keyId: key_id ?? undefined, address: undefined, requestId: undefined }
+  return memories.lend({ agentId: agent_id, sessionId: id, actor })
 }
 
 async function* steps(run: Run): AsyncGenerator<Batch> {

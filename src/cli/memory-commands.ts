@@ -1,0 +1,75 @@
+import { Argument, type Command, InvalidArgumentError } from 'commander'
+import { addMemory, listMemories, removeMemory } from './memories.ts'
+import { someText, wholeNumber } from './parse.ts'
+import { type Registry, withExamples } from './world.ts'
+
+interface ListOptions {
+  readonly limit: number
+  readonly cursor?: string
+  readonly search?: string
+  readonly tag?: string
+}
+
+interface AddOptions {
+  readonly tag?: readonly string[]
+  readonly type?: string
+  readonly priority?: number
+}
+
+const agentId = () => new Argument('<agent>', 'id of the agent').argParser(someText)
+
+/** Adds `memories`. */
+export function addMemoryCommands(program: Command, { doing }: Registry): void {
+  const memories = program.command('memories').description('what agents remember from one session to the next')
+  const list = memories
+    .command('ls')
+    .alias('list')
+    .description('list the memories of an agent, the most important first')
+    .addArgument(agentId())
+    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'go on where a page before has ended')
+    .option('--search <text>', 'only those with this in their text, in any case')
+    .option('--tag <tag>', 'only those with exactly this tag')
+    .action(
+      doing<ListOptions>(({ client, out }, { limit, cursor, search, tag }, [agent = '']) =>
+        listMemories(client, { agentId: agent, limit, cursor, search, tag }, out),
+      ),
+    )
+  const add = memories
+    .command('add')
+    .description('add a memory and print its id')
+    .addArgument(agentId())
+    .addArgument(new Argument('<text>', 'what to remember').argParser(someText))
+    .option('--tag <tag...>', 'up to 8')
+    .option('--type <label>', 'such as preference, fact or instruction')
+    .option('--priority <n>', 'the highest comes first', integer)
+    .action(
+      doing<AddOptions>(({ client, out }, { tag, type, priority }, [agent = '', text = '']) => {
+        const fields = {
+          text,
+          ...(tag && { tags: [...tag] }),
+          ...(type !== undefined && { type }),
+          ...(priority !== undefined && { priority }),
+        }
+        return addMemory(client, { agentId: agent, fields }, out)
+      }),
+    )
+  const remove = memories
+    .command('rm')
+    .description('delete a memory for good')
+    .addArgument(agentId())
+    .addArgument(new Argument('<id>', 'id of the memory').argParser(someText))
+    .action(
+      doing(({ client, out }, _, [agent = '', id = '']) => removeMemory(client, { agentId: agent, memoryId: id }, out)),
+    )
+  withExamples(list, ['switchyard memories ls agent_0199', 'switchyard memories ls agent_0199 --search tabs --json'])
+  withExamples(add, ['switchyard memories add agent_0199 "The user prefers tabs" --type preference --priority 10'])
+  withExamples(remove, ['switchyard memories rm agent_0199 mem_0199'])
+  withExamples(memories, ['switchyard memories ls agent_0199'])
+}
+
+function integer(text: string): number {
+  const value = /^-?\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (Math.abs(value) <= 2_147_483_647) return value
+  throw new InvalidArgumentError('It must be an integer.')
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runLine, scriptedService } from '../../test/support/command-line.ts'
+
+const record = (id: string, name: string) => ({
+  id,
+  name,
+  description: null,
+  content: 'C',
+  created_at: '1970-01-01T00:00:00.000Z',
+})
+
+async function folderOf(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-skills-'))
+  t.after(() => rm(folder, { recursive: true }))
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(folder, path, '..'), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  return folder
+}
+
+test('skills ls shows one skill a line', async () => {
+  const data = [record('skill_1', 'Te\u001b[2Jrse'), { ...record('skill_2', 'Long'), description: 'a\nb' }]
+  const { fetch, seen } = scriptedService({ 'GET /api/v1/skills': () => Response.json({ data, next_cursor: 'c' }) })
+  const { code, stdout, stderr } = await runLine(['skills', 'ls', '--limit', '2'], { fetch })
+  assert.equal(code, 0)
+  assert.deepEqual(stdout.split('\n'), ['ID       NAME   DESCRIPTION', 'skill_1  Terse  -', 'skill_2  Long   a b', ''])
+  assert.equal(stderr, 'More: --cursor c\n')
+  assert.equal(seen[0]?.call, 'GET /api/v1/skills?limit=2')
+})
+
+test('skills import sends the SKILL.md of a folder as it is, and says what else was there', async t => {
+  const folder = await folderOf(t, { 'SKILL.md': '---\nname: a\n---\nB\n', 'scripts/run.sh': 'x' })
+  const { fetch, seen } = scriptedService({ 'POST /api/v1/skills/import': () => Response.json(record('skill_1', 'a')) })
+  const { code, stdout, stderr } = await runLine(['skills', 'import', folder], { fetch })
+  assert.deepEqual([code, stdout], [0, 'skill_1  a\n'])
+  assert.match(stderr, /only SKILL\.md was imported.* 1 other/)
+  assert.deepEqual(
+    seen.map(({ body }) => body),
+    [{ text: '---\nname: a\n---\nB\n' }],
+  )
+})
+
+test('skills import takes every skill of a folder of skills, in the order of their names', async t => {
+  const folder = await folderOf(t, {
+    'b/SKILL.md': 'B',
+    'a/SKILL.md': 'A',
+    'c/README.md': 'no skill',
+    'README.md': 'x',
+  })
+  const { fetch, seen } = scriptedService({ 'POST /api/v1/skills/import': () => Response.json(record('skill_1', 'a')) })
+  const { stdout } = await runLine(['skills', 'import', folder, '--json'], { fetch })
+  assert.deepEqual(
+    seen.map(({ body }) => body),
+    [{ text: 'A' }, { text: 'B' }],
+  )
+  assert.equal(JSON.parse(stdout).data.length, 2)
+})
+
+test('skills import of what holds no skill says so and asks nothing', async t => {
+  const folder = await folderOf(t, { 'README.md': 'x' })
+  for (const [path, message] of [
+    [folder, /no SKILL\.md/],
+    [join(folder, 'nothing'), /cannot be read: ENOENT/],
+    [join(folder, 'README.md'), /cannot be read: ENOTDIR/],
+  ] as const) {
+    const { code, stderr } = await runLine(['skills', 'import', path])
+    assert.equal(code, 2)
+    assert.match(stderr, message)
+  }
+})
+
+test('skills attach, detach and upgrade ask for what they say', async () => {
+  const path = '/api/v1/managed_agents/agents/agent_1/skill'
+  const agent = { version: 2 }
+  const state = { agent_id: 'agent_1', name: 'Ada', version: 3, state: 'upgraded' }
+  const { fetch, seen } = scriptedService({
+    [`POST ${path}`]: () => Response.json({ agent }),
+    [`DELETE ${path}`]: () => Response.json({ agent }),
+    'POST /api/v1/skills/skill_1/upgrade': () => Response.json({ data: [state] }),
+  })
+  assert.match((await runLine(['skills', 'attach', 'agent_1', 'skill_1'], { fetch })).stdout, /carries skill_1/)
+  await runLine(['skills', 'detach', 'agent_1', 'skill_1'], { fetch })
+  await runLine(['skills', 'detach', 'agent_1'], { fetch })
+  const { stdout } = await runLine(['skills', 'upgrade', 'skill_1', '--dry-run'], { fetch })
+  assert.equal(stdout, 'AGENT    STATE     VERSION  NAME\nagent_1  upgraded  3        Ada\n')
+  assert.deepEqual(
+    seen.map(({ call, body }) => [call, body]),
+    [
+      [`POST ${path}`, { skill_id: 'skill_1' }],
+      [`DELETE ${path}?skill_id=skill_1`, undefined],
+      [`DELETE ${path}`, undefined],
+      ['POST /api/v1/skills/skill_1/upgrade', { dry_run: true, include_edited: false }],
+    ],
+  )
+})
+
+test('agents export prints the file and nothing else, which agents import reads again byte for byte', async t => {
+  const file = {
+    format: 'switchyard.agent',
+    agent: { system: 'tab\t, \u009b, \u202e and\r\nlines' },
+    omitted: ['tools[0].token'],
+  }
+  const { fetch, seen } = scriptedService({
+    'GET /api/agents/agent_1/export': () => Response.json(file),
+    'POST /api/agents/import': () => Response.json({ id: 'agent_2' }),
+  })
+  const { stdout, stderr } = await runLine(['agents', 'export', 'agent_1'], { fetch })
+  assert.match(stderr, /Left out.*tools\[0\]\.token/)
+  const folder = await folderOf(t, { 'ada.json': stdout })
+  const imported = await runLine(['agents', 'import', join(folder, 'ada.json'), '--name', 'A', '--owner', 'o'], {
+    fetch,
+  })
+  assert.deepEqual([imported.code, imported.stdout], [0, 'agent_2\n'])
+  assert.deepEqual([seen[1]?.call, seen[1]?.body], ['POST /api/agents/import?name=A&owner_id=o', file])
+  const stdin = { isTerminal: false, read: async () => stdout }
+  assert.equal((await runLine(['agents', 'import', '-'], { fetch, stdin })).code, 0)
+  assert.deepEqual(seen[2]?.body, file)
+  const wrong = await runLine(['agents', 'import', '-'], { fetch, stdin: { isTerminal: false, read: async () => 'x' } })
+  assert.equal(wrong.code, 2)
+})

@@ -1,0 +1,202 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { DateTime, JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
+
+export const MemorySource = Type.Union([Type.Literal('agent'), Type.Literal('slack'), Type.Literal('ui')])
+export type MemorySource = Static<typeof MemorySource>
+
+/** A snippet of text that an agent gets at the start of its sessions. Interface: Resources, Memory. */
+export const Memory = Type.Object({
+  id: Type.String(),
+  agent_id: Type.String(),
+  text: Type.String(),
+  tags: Type.Array(Type.String()),
+  type: Type.String(),
+  priority: Type.Integer({ description: 'Higher values are injected first' }),
+  disabled: Type.Boolean({ description: 'True keeps it out of sessions and search results' }),
+  times_applied: Type.Integer({ description: 'How often a search has returned it' }),
+  last_applied_at: Nullable(DateTime),
+  source: MemorySource,
+  created_at: DateTime,
+  session_id: Nullable(Type.String(), 'The session whose agent saved it'),
+  created_by: Type.String({ description: 'Who saved it, or whose prompt the agent was at work on' }),
+})
+export type Memory = Static<typeof Memory>
+
+/** In UTF-8. Gaps: section 1, rule 8. */
+export const maxMemoryBytes = 32 * 1024
+
+/** A memory of one import or one page of an export. */
+export const mostImported = 1000
+
+/** The bounds of the database's integer. */
+const Priority = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
+
+const fields = {
+  text: Type.String({ minLength: 1, maxLength: maxMemoryBytes, description: 'At most 32 KB' }),
+  tags: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 8 }),
+  type: Type.String({ maxLength: 200, description: 'A free label, such as preference, fact or instruction' }),
+  priority: Priority,
+}
+
+/** Body of create. Interface: Memories. */
+export const MemoryWrite = Type.Object({
+  text: fields.text,
+  tags: Type.Optional(fields.tags),
+  type: Type.Optional(fields.type),
+  priority: Type.Optional(fields.priority),
+  source: Type.Optional(MemorySource),
+})
+export type MemoryWrite = Static<typeof MemoryWrite>
+
+/** Body of update: absent means unchanged. */
+export const MemoryChange = Type.Object({
+  text: Type.Optional(fields.text),
+  tags: Type.Optional(fields.tags),
+  type: Type.Optional(fields.type),
+  priority: Type.Optional(fields.priority),
+  disabled: Type.Optional(Type.Boolean()),
+})
+export type MemoryChange = Static<typeof MemoryChange>
+
+/** A memory as exports and imports carry it. */
+export const PortableMemory = Type.Object({ ...MemoryWrite.properties, disabled: Type.Optional(Type.Boolean()) })
+export type PortableMemory = Static<typeof PortableMemory>
+
+/** Why a memory is in the context of a new session, or is not. */
+export const InjectionReason = Type.Union([
+  Type.Literal('injected'),
+  Type.Literal('disabled'),
+  Type.Literal('too_many'),
+  Type.Literal('no_room'),
+])
+export type InjectionReason = Static<typeof InjectionReason>
+
+/** What a new session of the agent would get. */
+export const MemoryPreview = Type.Object({
+  text: Type.String({ description: 'The block as the model gets it, after the system prompt; empty without memories' }),
+  bytes: Type.Integer(),
+  estimated_tokens: Type.Integer({ description: 'A quarter of the bytes' }),
+  max_memories: Type.Integer(),
+  max_bytes: Type.Integer(),
+  memories: Type.Array(
+    Type.Object({ memory: Memory, injected: Type.Boolean(), reason: InjectionReason, message: Type.String() }),
+  ),
+})
+export type MemoryPreview = Static<typeof MemoryPreview>
+
+/** A message of JSON-RPC 2.0, as MCP sends it. Without `id` it wants no answer. */
+export const McpMessage = Type.Object({
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
+  method: Type.Optional(Type.String({ description: 'Absent in answers of a client' })),
+  params: Type.Optional(JsonObject),
+})
+export type McpMessage = Static<typeof McpMessage>
+
+const AgentPath = Type.Object({ agent_id: Type.String() })
+const MemoryPath = Type.Object({ agent_id: Type.String(), memory_id: Type.String() })
+const base = { access: 'key', errorShape: 'plain' } as const
+const agentPath = '/api/v1/managed_agents/agents/{agent_id}'
+const path = `${agentPath}/memory` as const
+
+const listQuery = Type.Object({
+  ...pageQuery,
+  q: Type.Optional(Type.String({ maxLength: 256, description: 'Text that the memory contains, in any case' })),
+  tag: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly one of its tags' })),
+  match: Type.Optional(
+    Type.Union([Type.Literal('substring'), Type.Literal('words')], {
+      description:
+        '`words`: a `q` of several words finds memories that hold any of them, the best match first; one page only',
+    }),
+  ),
+  include_disabled: Type.Optional(Type.Boolean({ description: 'Also disabled ones where `q` or `tag` is given' })),
+  track: Type.Optional(Type.Boolean({ description: 'False: what `q` finds is not counted as applied' })),
+})
+export type MemoryQuery = Static<typeof listQuery>
+
+export const memoryRoutes = {
+  list: route({
+    ...base,
+    id: 'memories.list',
+    method: 'GET',
+    path,
+    params: AgentPath,
+    query: listQuery,
+    responses: { 200: Type.Array(Memory) },
+    summary: 'List or search the memories of an agent; the next page is named in `x-next-cursor`',
+  }),
+  create: route({
+    ...base,
+    id: 'memories.create',
+    method: 'POST',
+    path,
+    params: AgentPath,
+    body: MemoryWrite,
+    responses: { 200: Memory },
+    summary: 'Add a memory',
+  }),
+  update: route({
+    ...base,
+    id: 'memories.update',
+    method: 'PATCH',
+    path: `${path}/{memory_id}`,
+    params: MemoryPath,
+    body: MemoryChange,
+    responses: { 200: Memory },
+    summary: 'Update a memory; absent fields stay, `tags` replaces the list',
+  }),
+  remove: route({
+    ...base,
+    id: 'memories.remove',
+    method: 'DELETE',
+    path: `${path}/{memory_id}`,
+    params: MemoryPath,
+    responses: { 204: null },
+    summary: 'Delete a memory for good',
+  }),
+  preview: route({
+    ...base,
+    id: 'memories.preview',
+    method: 'GET',
+    path: `${agentPath}/memories/preview`,
+    params: AgentPath,
+    responses: { 200: MemoryPreview },
+    summary: 'Show what a new session would get of the first 200 memories, and why',
+  }),
+  export: route({
+    ...base,
+    id: 'memories.export',
+    method: 'GET',
+    path: `${agentPath}/memories/export`,
+    params: AgentPath,
+    query: Type.Object({
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: mostImported, default: mostImported })),
+      cursor: pageQuery.cursor,
+    }),
+    responses: { 200: Type.Object({ memories: Type.Array(Type.Required(PortableMemory)), next_cursor: NextCursor }) },
+    summary: 'Export memories, disabled ones too, as a body for the import',
+  }),
+  import: route({
+    ...base,
+    id: 'memories.import',
+    method: 'POST',
+    path: `${agentPath}/memories/import`,
+    params: AgentPath,
+    body: Type.Object({ memories: Type.Array(PortableMemory, { maxItems: mostImported }) }),
+    bodyLimit: 48 * 1024 * 1024,
+    responses: { 200: Type.Object({ imported: Type.Integer(), skipped: Type.Integer() }) },
+    summary: 'Import memories, all or none; a text that the agent has already is skipped',
+  }),
+  mcp: route({
+    ...base,
+    id: 'memories.mcp',
+    method: 'POST',
+    path: `${agentPath}/mcp`,
+    params: AgentPath,
+    body: McpMessage,
+    bodyLimit: 4 * 1024 * 1024,
+    responses: { 200: JsonObject, 202: null },
+    summary: 'MCP server (streamable HTTP) with the tools `save_memory` and `search_memory` of the agent',
+  }),
+}

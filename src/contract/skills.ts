@@ -1,0 +1,202 @@
+import { type Static, Type } from 'typebox'
+import { Agent } from './agents.ts'
+import { route } from './route.ts'
+import { Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
+
+/** A reusable instruction block. `content` enters agent prompts verbatim. Interface: Resources, Skill. */
+export const Skill = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: Nullable(Type.String()),
+  content: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+})
+export type Skill = Static<typeof Skill>
+
+export const maxSkillBytes = 262_144
+export const maxSkillNameLength = 200
+
+/** The most that a file has before its instructions. */
+const maxFrontMatter = 20_000
+
+const Description = Nullable(Type.String({ maxLength: 10_000 }))
+const content = Type.String({ minLength: 1, maxLength: maxSkillBytes, pattern: '\\S' })
+
+const SkillCreate = Type.Object({ name: Name, content, description: Type.Optional(Description) })
+export type SkillCreate = Static<typeof SkillCreate>
+
+const SkillUpdate = Type.Partial(SkillCreate)
+export type SkillUpdate = Static<typeof SkillUpdate>
+
+const SkillImport = Type.Object({
+  text: Type.String({
+    minLength: 1,
+    maxLength: maxSkillBytes + maxFrontMatter,
+    description: 'A SKILL.md file: front matter with `name` and `description`, then the instructions',
+  }),
+})
+
+/** `skill_id`, or the inline form; `skill_id` wins, and then the others are not looked at. */
+const SkillAttach = Type.Object({
+  skill_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  content: Type.Optional(Type.String({ maxLength: maxSkillBytes })),
+  name: Type.Optional(Type.String({ maxLength: maxSkillNameLength })),
+  description: Type.Optional(Description),
+  save_to_library: Type.Optional(Type.Boolean({ default: true, description: 'False: the block is kept nowhere else' })),
+})
+export type SkillAttach = Static<typeof SkillAttach>
+
+/** How an agent's copy stands to the library. `edited`: somebody has changed it in the prompt. */
+const CopyState = Type.Union([
+  Type.Literal('current'),
+  Type.Literal('outdated'),
+  Type.Literal('edited'),
+  Type.Literal('not_in_library'),
+])
+export type CopyState = Static<typeof CopyState>
+
+const CarriedSkill = Type.Object({ id: Type.String(), name: Nullable(Type.String()), state: CopyState })
+export type CarriedSkill = Static<typeof CarriedSkill>
+
+const CarryingAgent = Type.Object({
+  agent_id: Type.String(),
+  name: Type.String(),
+  version: Type.Integer(),
+  state: CopyState,
+})
+export type CarryingAgent = Static<typeof CarryingAgent>
+
+const SkillUpgrade = Type.Object({
+  agent_ids: Type.Optional(
+    Type.Array(Type.String({ maxLength: 200 }), {
+      maxItems: 1000,
+      description: 'Only these; all that carry it by default',
+    }),
+  ),
+  include_edited: Type.Optional(Type.Boolean({ default: false, description: 'Replace copies that were edited, too' })),
+  dry_run: Type.Optional(
+    Type.Boolean({ default: false, description: 'Change nothing; `outdated` are those that would' }),
+  ),
+})
+export type SkillUpgrade = Static<typeof SkillUpgrade>
+
+/** What an upgrade has done with one agent. */
+const Upgraded = Type.Object({
+  ...CarryingAgent.properties,
+  state: Type.Union([...CopyState.anyOf, Type.Literal('upgraded'), Type.Literal('too_long')]),
+})
+export type Upgraded = Static<typeof Upgraded>
+
+const SkillPath = Type.Object({ skill_id: Type.String() })
+const AgentPath = Type.Object({ agent_id: Type.String() })
+const base = { access: 'key', errorShape: 'plain' } as const
+
+export const skillRoutes = {
+  list: route({
+    ...base,
+    id: 'skills.list',
+    method: 'GET',
+    path: '/api/v1/skills',
+    query: Type.Object({ ...pageQuery }),
+    responses: { 200: Type.Object({ data: Type.Array(Skill), next_cursor: NextCursor }) },
+    summary: "List the caller's skills, newest first",
+  }),
+  create: route({
+    ...base,
+    id: 'skills.create',
+    method: 'POST',
+    path: '/api/v1/skills',
+    body: SkillCreate,
+    responses: { 201: Skill },
+    summary: 'Put a skill into the library',
+  }),
+  import: route({
+    ...base,
+    id: 'skills.import',
+    method: 'POST',
+    path: '/api/v1/skills/import',
+    body: SkillImport,
+    responses: { 201: Skill },
+    summary: 'Make a skill of a SKILL.md file',
+  }),
+  get: route({
+    ...base,
+    id: 'skills.get',
+    method: 'GET',
+    path: '/api/v1/skills/{skill_id}',
+    params: SkillPath,
+    responses: { 200: Skill },
+    summary: 'Read one skill',
+  }),
+  update: route({
+    ...base,
+    id: 'skills.update',
+    method: 'PATCH',
+    path: '/api/v1/skills/{skill_id}',
+    params: SkillPath,
+    body: SkillUpdate,
+    responses: { 200: Skill },
+    summary: 'Update a skill; agents that carry it keep their copy',
+  }),
+  remove: route({
+    ...base,
+    id: 'skills.remove',
+    method: 'DELETE',
+    path: '/api/v1/skills/{skill_id}',
+    params: SkillPath,
+    responses: { 204: null },
+    summary: 'Delete a skill; prompts that carry its block keep it',
+  }),
+  agents: route({
+    ...base,
+    id: 'skills.agents',
+    method: 'GET',
+    path: '/api/v1/skills/{skill_id}/agents',
+    params: SkillPath,
+    query: Type.Object({ ...pageQuery }),
+    responses: { 200: Type.Object({ data: Type.Array(CarryingAgent), next_cursor: NextCursor }) },
+    summary: 'List the agents that carry a skill, and how their copies stand to the library',
+  }),
+  upgrade: route({
+    ...base,
+    id: 'skills.upgrade',
+    method: 'POST',
+    path: '/api/v1/skills/{skill_id}/upgrade',
+    params: SkillPath,
+    body: SkillUpgrade,
+    bodyOptional: true,
+    responses: { 200: Type.Object({ data: Type.Array(Upgraded) }) },
+    summary: 'Bring the copies that agents carry to what the library has now',
+  }),
+  carried: route({
+    ...base,
+    id: 'agent_skills.list',
+    method: 'GET',
+    path: '/api/v1/managed_agents/agents/{agent_id}/skill',
+    params: AgentPath,
+    responses: { 200: Type.Object({ data: Type.Array(CarriedSkill) }) },
+    summary: 'List the skills that an agent carries, in the order of its prompt',
+  }),
+  attach: route({
+    ...base,
+    id: 'agent_skills.attach',
+    method: 'POST',
+    path: '/api/v1/managed_agents/agents/{agent_id}/skill',
+    params: AgentPath,
+    body: SkillAttach,
+    responses: { 200: Type.Object({ agent: Agent, skill: Type.Optional(Skill) }) },
+    summary: 'Append a skill to the system prompt of an agent; once is enough',
+  }),
+  detach: route({
+    ...base,
+    id: 'agent_skills.detach',
+    method: 'DELETE',
+    path: '/api/v1/managed_agents/agents/{agent_id}/skill',
+    params: AgentPath,
+    query: Type.Object({
+      skill_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'All skills by default' })),
+    }),
+    responses: { 200: Type.Object({ agent: Agent }) },
+    summary: 'Take the block of a skill, or of all, out of the system prompt of an agent',
+  }),
+}

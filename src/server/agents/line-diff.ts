@@ -1,0 +1,66 @@
+/** A run of lines that one text has, or both have. */
+export interface DiffLine {
+  readonly op: 'same' | 'removed' | 'added'
+  readonly text: string
+}
+
+/** Work is bounded: beyond so many pairs of lines the changed middle is shown as replaced as a whole. */
+const maxPairs = 1_000_000
+
+/** How `after` is made from `before`, line by line, with `context` unchanged lines around each change. */
+export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
+  const old = before.split('\n')
+  const now = after.split('\n')
+  const most = Math.min(old.length, now.length)
+  let head = 0
+  while (head < most && old[head] === now[head]) head++
+  let tail = 0
+  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
+  const changed = middle(old.slice(head, old.length - tail), now.slice(head, now.length - tail))
+  const lines = [...as('same', old.slice(0, head)), ...changed, ...as('same', old.slice(old.length - tail))]
+  return nearChanges(lines, context)
+}
+
+const as = (op: DiffLine['op'], texts: readonly string[]): DiffLine[] => texts.map(text => ({ op, text }))
+
+/** By the longest common subsequence. */
+function middle(old: readonly string[], now: readonly string[]): DiffLine[] {
+  if (old.length * now.length > maxPairs) return [...as('removed', old), ...as('added', now)]
+  const width = now.length + 1
+  const lengths = new Uint32Array((old.length + 1) * width)
+  const lengthAt = (i: number, j: number) => lengths[i * width + j] ?? 0
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = now.length - 1; j >= 0; j--) {
+      const isSame = old[i] === now[j]
+      lengths[i * width + j] = isSame ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1))
+    }
+  }
+  return walked(old, now, lengthAt)
+}
+
+/** From the start, a line that both have first, else the side that leaves the longer way. */
+function walked(
+  old: readonly string[],
+  now: readonly string[],
+  lengthAt: (i: number, j: number) => number,
+): DiffLine[] {
+  const lines: DiffLine[] = []
+  for (let i = 0, j = 0; i < old.length || j < now.length; ) {
+    if (i < old.length && j < now.length && old[i] === now[j]) {
+      lines.push({ op: 'same', text: old[i] ?? '' })
+      i++
+      j++
+    } else if (i < old.length && (j === now.length || lengthAt(i + 1, j) >= lengthAt(i, j + 1))) {
+      lines.push({ op: 'removed', text: old[i++] ?? '' })
+    } else lines.push({ op: 'added', text: now[j++] ?? '' })
+  }
+  return lines
+}
+
+/** Leaves out unchanged lines that are far from any change. */
+function nearChanges(lines: readonly DiffLine[], context: number): DiffLine[] {
+  const isNear = new Uint8Array(lines.length)
+  for (const [at, { op }] of lines.entries())
+    if (op !== 'same') isNear.fill(1, Math.max(0, at - context), at + context + 1)
+  return lines.filter((_, at) => isNear[at] === 1)
+}

@@ -1,0 +1,31 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Agent, AgentFieldChange } from '../../contract/agents.ts'
+import { lineDiff } from './line-diff.ts'
+
+/** What differs between two versions of an agent, field by field; texts also line by line, `config` by its keys. */
+export function versionDiff(from: Agent, to: Agent): AgentFieldChange[] {
+  return changedFields(asFields(from), asFields(to)).map(({ field, before, after }) => ({
+    field,
+    before,
+    after,
+    ...(isText(field) && { lines: lineDiff(String(before ?? ''), String(after ?? '')) }),
+  }))
+}
+
+const isText = (field: string): boolean => field === 'system' || field === 'description'
+
+type Fields = ReadonlyMap<string, unknown>
+
+/** Without what tells a version from all others, or never changes. */
+function asFields({ name, owner_id, model, system, description, harness, status, tools, config }: Agent): Fields {
+  const plain = { name, owner_id, model, system, description, harness, status, tools }
+  const settings = Object.entries(config).map(([key, value]) => [`config.${key}`, value] as const)
+  return new Map([...Object.entries(plain), ...settings])
+}
+
+function changedFields(from: Fields, to: Fields) {
+  return [...new Set([...from.keys(), ...to.keys()])].flatMap(field => {
+    const [before, after] = [from.get(field) ?? null, to.get(field) ?? null]
+    return isDeepStrictEqual(before, after) ? [] : [{ field, before, after }]
+  })
+}

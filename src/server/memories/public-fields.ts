@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto'
+import type { Memory } from '../../contract/memories.ts'
+
+/** What the audit log keeps of a memory: its text by digest and size alone. */
+export const publicFields = ({ text, tags, type, priority, disabled, source, agent_id, session_id }: Memory) => ({
+  agent_id,
+  text: { sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) },
+  tags,
+  type,
+  priority,
+  disabled,
+  source,
+  session_id,
+})

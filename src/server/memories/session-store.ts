@@ -1,0 +1,43 @@
+import type { Pool } from 'pg'
+import type { Memory } from '../../contract/memories.ts'
+import { columns, type MemoryRow, order, toMemory } from './rows.ts'
+
+const candidatesText = `
+  select ${columns} from memories m where m.agent_id = $1 and not m.disabled and octet_length(m.text) <= $2
+  order by ${order} limit $3`
+const givenText = `
+  select ${columns} from session_memories s
+  cross join unnest(s.memory_ids) with ordinality as g (id, at) join memories m on m.id = g.id
+  where s.session_id = $1 and m.agent_id = $2 and not m.disabled order by g.at`
+
+/** Table `session_memories`: what each session was given at its start. */
+export type SessionMemoryStore = ReturnType<typeof sessionMemoryStore>
+
+export function sessionMemoryStore(pool: Pool) {
+  return {
+    /** The first `limit` that are enabled and not longer than `maxBytes`, in the order of injection. */
+    async candidates(
+      agentId: string,
+      { maxBytes, limit }: { readonly maxBytes: number; readonly limit: number },
+    ): Promise<Memory[]> {
+      return (await pool.query<MemoryRow>(candidatesText, [agentId, maxBytes, limit])).rows.map(toMemory)
+    },
+
+    /** True when it was noted what the session is given. */
+    async isGiven(sessionId: string): Promise<boolean> {
+      const { rows } = await pool.query('select from session_memories where session_id = $1', [sessionId])
+      return rows.length > 0
+    },
+
+    /** What the session was given, as far as it is there and enabled. */
+    async given({ id, agent_id }: { readonly id: string; readonly agent_id: string }): Promise<Memory[]> {
+      return (await pool.query<MemoryRow>(givenText, [id, agent_id])).rows.map(toMemory)
+    },
+
+    /** Notes what the session is given, unless that was noted before. */
+    async give(sessionId: string, memoryIds: readonly string[]): Promise<void> {
+      const text = 'insert into session_memories (session_id, memory_ids) values ($1, $2) on conflict do nothing'
+      await pool.query(text, [sessionId, memoryIds])
+    },
+  }
+}

@@ -1,0 +1,175 @@
+import type { Pool } from 'pg'
+import type { Memory, MemorySource } from '../../contract/memories.ts'
+import { transaction } from '../db/connect.ts'
+import type { RunSql } from '../db/once.ts'
+import { fold } from './fold.ts'
+import { columns, isBehind, type MemoryRow, order, place, placeValues, toMemory } from './rows.ts'
+
+/** An agent, of which owner; owner undefined: anybody's. */
+export interface OfAgent {
+  readonly agentId: string
+  readonly owner: string | undefined
+}
+
+/** What a memory is made of, besides what the database gives it. */
+export interface NewMemory {
+  readonly id: string
+  readonly text: string
+  readonly tags: readonly string[]
+  readonly type: string
+  readonly priority: number
+  readonly disabled: boolean
+  readonly source: MemorySource
+  readonly session_id: string | null
+  readonly created_by: string
+}
+
+/** What a change may set. */
+export type MemoryFields = Pick<NewMemory, 'text' | 'tags' | 'type' | 'priority' | 'disabled'>
+
+export interface Filter {
+  /** Part of the text; its case does not count. */
+  readonly q?: string | undefined
+  /** Of PostgreSQL's text search, in place of `q`. */
+  readonly words?: string | undefined
+  readonly tag?: string | undefined
+  readonly withDisabled: boolean
+}
+
+interface Page {
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** A memory, and where it stands in its list. */
+export interface Listed {
+  readonly memory: Memory
+  readonly place: string
+}
+
+/** Called in the transaction of a change; when it throws, nothing has changed. */
+export type OnChange = (
+  sql: RunSql,
+  ownerId: string,
+  before: Memory | undefined,
+  after: Memory | undefined,
+) => Promise<void>
+
+type OwnedRow = MemoryRow & { readonly owner_id: string }
+
+const isOfOwner = 'a.id = $1 and ($2::text is null or a.owner_id = $2)'
+const listText = `
+  select ${columns}, ${place} from memories m
+  where m.agent_id = $1 and (not m.disabled or $2::boolean)
+    and ($3::text is null or strpos(m.folded, $3) > 0) and ($4::text is null or $4 = any(m.tags)) and ${isBehind(5)}
+  order by ${order} limit $9`
+const rankedText = `
+  select ${columns}, ${place} from memories m
+  where m.agent_id = $1 and (not m.disabled or $2::boolean) and m.words @@ $3::tsquery
+    and ($4::text is null or $4 = any(m.tags))
+  order by (strpos(m.folded, $5) > 0) desc, ts_rank(m.words, $3::tsquery, 1) desc, ${order} limit $6`
+/** In the order of ids, so that two searches at a time never wait for each other in a circle. */
+const countText = `
+  with held as (select id from memories where id = any($1) order by id for update)
+  update memories m set times_applied = m.times_applied + 1, last_applied_at = clock_timestamp() from held
+  where m.id = held.id returning ${columns}`
+const insertText = `
+  insert into memories as m
+    (id, agent_id, text, folded, tags, type, priority, disabled, source, session_id, created_by)
+  select r.id, a.id, r.text, r.folded, r.tags, r.type, r.priority, r.disabled, r.source, r.session_id, r.created_by
+  from agents a, json_to_recordset($3) as r (
+    id text, text text, folded text, tags text[], type text, priority integer, disabled boolean, source text,
+    session_id text, created_by text)
+  where ${isOfOwner} and not ($4 and exists (
+    select from memories k where k.agent_id = a.id and md5(k.text) = md5(r.text) and k.text = r.text))
+  returning ${columns}, (select owner_id from agents where id = m.agent_id) as owner_id`
+const lockText = `
+  select ${columns}, a.owner_id from memories m join agents a on a.id = m.agent_id
+  where ${isOfOwner} and m.id = $3 for update of m`
+const updateText = `
+  update memories m set text = $2, folded = $3, tags = $4, type = $5, priority = $6, disabled = $7
+  where m.id = $1 returning ${columns}`
+
+/** Table `memories`. Every call is narrowed to one agent, and to its owner. */
+export type MemoryStore = ReturnType<typeof memoryStore>
+
+export function memoryStore(pool: Pool) {
+  return {
+    /** True when `owner` has such an agent. */
+    async hasAgent({ agentId, owner }: OfAgent): Promise<boolean> {
+      const { rows } = await pool.query(`select from agents a where ${isOfOwner}`, [agentId, owner ?? null])
+      return rows.length > 0
+    },
+
+    /** In the order of injection; a search for words gives the best match first, and has no further pages. */
+    async list(agentId: string, { q, words, tag, withDisabled }: Filter, { after, limit }: Page): Promise<Listed[]> {
+      const part = q === undefined ? null : fold(q)
+      const [text, values] =
+        words === undefined
+          ? [listText, [agentId, withDisabled, part, tag ?? null, ...placeValues(after), limit]]
+          : [rankedText, [agentId, withDisabled, words, tag ?? null, part, limit]]
+      const { rows } = await pool.query<MemoryRow & { place: string }>(text, values)
+      return rows.map(row => ({ memory: toMemory(row), place: row.place }))
+    },
+
+    /** Counts one more use of each; the memories as they are then, in no order. */
+    async countUse(ids: readonly string[]): Promise<Memory[]> {
+      if (ids.length === 0) return []
+      return (await pool.query<MemoryRow>(countText, [ids])).rows.map(toMemory)
+    },
+
+    /** Adds all or none. With `onlyNew`, a text that the agent has already is left out. Without the agent: none. */
+    async insert(
+      { agentId, owner }: OfAgent,
+      { memories, onlyNew = false }: { memories: readonly NewMemory[]; onlyNew?: boolean },
+      onAdded: (sql: RunSql, ownerId: string, added: readonly Memory[]) => Promise<void>,
+    ): Promise<Memory[]> {
+      const json = JSON.stringify(memories.map(memory => ({ ...memory, folded: fold(memory.text) })))
+      return transaction(pool, async client => {
+        const { rows } = await client.query<OwnedRow>(insertText, [agentId, owner ?? null, json, onlyNew])
+        const added = rows.map(toMemory)
+        if (rows[0]) await onAdded((text, values) => client.query(text, [...values]), rows[0].owner_id, added)
+        return added
+      })
+    },
+
+    /** The agent's memory with exactly this text. */
+    async withText(agentId: string, text: string): Promise<Memory | undefined> {
+      const found = `select ${columns} from memories m where m.agent_id = $1 and md5(m.text) = md5($2) and m.text = $2`
+      const { rows } = await pool.query<MemoryRow>(`${found} order by m.id limit 1`, [agentId, text])
+      return rows[0] && toMemory(rows[0])
+    },
+
+    /** Changes a memory; undefined when there is none. Changes of one queue up. */
+    async update(
+      which: OfAgent & { readonly id: string },
+      change: (memory: Memory) => MemoryFields,
+      onChange: OnChange,
+    ): Promise<Memory | undefined> {
+      return transaction(pool, async client => {
+        const { rows } = await client.query<OwnedRow>(lockText, [which.agentId, which.owner ?? null, which.id])
+        const [row] = rows
+        if (!row) return undefined
+        const before = toMemory(row)
+        const { text, tags, type, priority, disabled } = change(before)
+        const values = [which.id, text, fold(text), tags, type, priority, disabled]
+        const updated = await client.query<MemoryRow>(updateText, values)
+        const after = updated.rows[0] && toMemory(updated.rows[0])
+        await onChange((sql, given) => client.query(sql, [...given]), row.owner_id, before, after)
+        return after
+      })
+    },
+
+    /** True when there was such a memory. */
+    async remove(which: OfAgent & { readonly id: string }, onChange: OnChange): Promise<boolean> {
+      return transaction(pool, async client => {
+        const { rows } = await client.query<OwnedRow>(lockText, [which.agentId, which.owner ?? null, which.id])
+        if (!rows[0]) return false
+        await client.query('delete from memories where id = $1', [which.id])
+        const sql: RunSql = (text, values) => client.query(text, [...values])
+        await onChange(sql, rows[0].owner_id, toMemory(rows[0]), undefined)
+        return true
+      })
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { modelRequestBody } from './request.ts'
+
+const session = {
+  id: 'ses_1',
+  owner_id: 'ada',
+  agent_id: 'agent_1',
+  system: 'Be terse.',
+  tools: {},
+  config: {},
+  environment: {},
+  timezone: 'Europe/Berlin',
+}
+const prompt = { id: 'msg_1', parts: [], model: 'demo', system: null, principal: 'ada', key_id: null }
+
+/** The system blocks of a request: each text, with a star where the cache is marked. */
+function systemOf(memories: string, changes: { readonly system?: string } = {}): string[] {
+  const given = { session, prompt: { ...prompt, ...changes }, memories, messages: [], tools: new Map() }
+  const blocks = modelRequestBody(given)['system'] as { text: string; cache_control?: object }[]
+  return blocks.map(({ text, cache_control }) => (cache_control ? `${text}*` : text))
+}
+
+const place = "The user's time zone is Europe/Berlin."
+
+test('memories come behind the system prompt; what all sessions of the agent share can be cached without them', () => {
+  assert.deepEqual(systemOf(''), ['Be terse.', `${place}*`])
+  assert.deepEqual(systemOf('<memories>'), ['Be terse.', `${place}*`, '<memories>*'])
+})
+
+test('a prompt with a system prompt of its own keeps the memories', () => {
+  assert.deepEqual(systemOf('<memories>', { system: 'Other.' }), ['Other.', `${place}*`, '<memories>*'])
+})

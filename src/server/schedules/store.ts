@@ -1,0 +1,261 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
+
+/** A schedule as its row has it. */
+export interface ScheduleRow extends Omit<Schedule, 'next_run_at' | 'created_at' | 'updated_at'> {
+  /** Who wrote it last; their key pays. */
+  readonly principal: string
+  readonly key_id: string | null
+  /** Null while it is paused, and when it will never be due again. */
+  readonly next_due_at: Date | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** What is stored of a schedule; the database dates it. */
+export type ScheduleValues = Omit<ScheduleRow, 'created_at' | 'updated_at'>
+
+/** What becomes of a tick. */
+export interface NewRun {
+  readonly id: string
+  readonly schedule_id: string
+  readonly due_at: Date
+  readonly cause: ScheduleRun['cause']
+}
+
+/** How a run stands, as far as the schedule knows. */
+export interface RunState {
+  readonly state: 'queued' | 'started' | 'skipped' | 'failed'
+  readonly reason?: string
+  readonly session_id?: string
+  readonly prompt_id?: string
+}
+
+interface RunRow extends Omit<ScheduleRun, 'due_at' | 'created_at' | 'ended_at'> {
+  readonly due_at: Date
+  readonly created_at: Date
+  readonly ended_at: Date | null
+}
+
+type Queryable = Pool | PoolClient
+
+interface ListOf {
+  readonly owner: string | undefined
+  readonly agentId: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+const names = [
+  'id',
+  'owner_id',
+  'principal',
+  'key_id',
+  'name',
+  'agent_id',
+  'cron',
+  'timezone',
+  'prompt',
+  'session',
+  'session_id',
+  'overlap',
+  'missed',
+  'missed_limit',
+  'status',
+  'next_due_at',
+] as const satisfies readonly (keyof ScheduleValues)[]
+const columns = `${names.join(', ')}, created_at, updated_at`
+const valuesOf = (row: ScheduleValues) => names.map(name => row[name])
+
+const insertText = `
+  insert into schedules (${names.join(', ')}) values (${names.map((_, at) => `$${at + 1}`).join(', ')})
+  returning ${columns}`
+const updateText = `
+  update schedules set ${names.map((name, at) => `${name} = $${at + 1}`).join(', ')}, updated_at = clock_timestamp()
+  where id = $1 returning ${columns}`
+
+const runColumns = `
+  r.id, r.schedule_id, r.due_at, r.cause, case when r.state = 'started' then p.state else r.state end as state, r.reason,
+  r.session_id, r.prompt_id, r.created_at, p.ended_at`
+
+const closeText = `
+  update schedule_runs r set is_open = false from prompts p
+  where r.schedule_id = $1 and r.is_open and p.id = r.prompt_id and p.state not in ('waiting', 'running')`
+
+/** A run that waits for the one before, on a schedule where nothing else is open. */
+const queuedText = `
+  select ${columns} from schedules s
+  where status = 'active'
+    and exists (select from schedule_runs r where r.schedule_id = s.id and r.is_open and r.state = 'queued')
+    and not exists (
+      select from schedule_runs r join prompts p on p.id = r.prompt_id
+      where r.schedule_id = s.id and r.is_open and p.state in ('waiting', 'running'))
+  order by id limit 1 for update of s skip locked`
+
+/** Tables `schedules` and `schedule_runs`: one row a schedule, one row a tick of it. */
+export type ScheduleStore = ReturnType<typeof scheduleStore>
+
+export function scheduleStore(pool: Pool) {
+  return {
+    /** The database's clock, which all replicas share. */
+    async now(on: Queryable = pool): Promise<Date> {
+      const { rows } = await on.query<{ now: Date }>('select clock_timestamp() as now')
+      return rows[0]?.now ?? new Date()
+    },
+
+    /** The schedule; undefined when `owner` has none with that id. Owner undefined: anybody's. */
+    async find(id: string, owner: string | undefined): Promise<ScheduleRow | undefined> {
+      const text = `select ${columns} from schedules where id = $1 and ($2::text is null or owner_id = $2)`
+      return (await pool.query<ScheduleRow>(text, [id, owner])).rows[0]
+    },
+
+    /** As `find`, and holds others back until the transaction ends. */
+    async lock(on: PoolClient, id: string, owner: string | undefined): Promise<ScheduleRow | undefined> {
+      const text = `select ${columns} from schedules where id = $1 and ($2::text is null or owner_id = $2) for update`
+      return (await on.query<ScheduleRow>(text, [id, owner])).rows[0]
+    },
+
+    /** Newest first. */
+    async list({ owner, agentId, after, limit }: ListOf): Promise<ScheduleRow[]> {
+      const text = `
+        select ${columns} from schedules
+        where ($1::text is null or owner_id = $1) and ($2::text is null or agent_id = $2) and ($3::text is null or id < $3)
+        order by id desc limit $4`
+      return (await pool.query<ScheduleRow>(text, [owner, agentId, after, limit])).rows
+    },
+
+    async insert(on: PoolClient, values: ScheduleValues): Promise<ScheduleRow> {
+      return stored((await on.query<ScheduleRow>(insertText, valuesOf(values))).rows)
+    },
+
+    async update(on: PoolClient, values: ScheduleValues): Promise<ScheduleRow> {
+      return stored((await on.query<ScheduleRow>(updateText, valuesOf(values))).rows)
+    },
+
+    async remove(on: PoolClient, id: string): Promise<void> {
+      await on.query('delete from schedules where id = $1', [id])
+    },
+
+    /** A schedule that is due, locked; one that another replica is at is passed over. */
+    async takeDue(on: PoolClient, now: Date): Promise<ScheduleRow | undefined> {
+      const text = `
+        select ${columns} from schedules where next_due_at <= $1 order by next_due_at limit 1 for update skip locked`
+      return (await on.query<ScheduleRow>(text, [now])).rows[0]
+    },
+
+    /** A schedule whose first queued run can start, locked. */
+    async takeQueued(on: PoolClient): Promise<ScheduleRow | undefined> {
+      return (await on.query<ScheduleRow>(queuedText)).rows[0]
+    },
+
+    async setNextDue(on: PoolClient, id: string, next: Date | null): Promise<void> {
+      await on.query('update schedules set next_due_at = $2 where id = $1', [id, next])
+    },
+
+    async setSession(on: PoolClient, id: string, sessionId: string): Promise<void> {
+      await on.query('update schedules set session_id = $2 where id = $1', [id, sessionId])
+    },
+
+    /** False when this tick was claimed before. It is settled in the same transaction. */
+    async claimRun(on: PoolClient, { id, schedule_id, due_at, cause }: NewRun): Promise<boolean> {
+      const text = `
+        insert into schedule_runs (schedule_id, due_at, id, cause, state, is_open) values ($1, $2, $3, $4, 'failed', false)
+        on conflict (schedule_id, due_at) do nothing`
+      const { rowCount } = await on.query(text, [schedule_id, due_at, id, cause])
+      return rowCount === 1
+    },
+
+    async settleRun(on: PoolClient, id: string, { state, reason, session_id, prompt_id }: RunState): Promise<void> {
+      const text = `
+        update schedule_runs set state = $2, reason = $3, session_id = $4, prompt_id = $5, is_open = $2 in ('queued', 'started')
+        where id = $1`
+      await on.query(text, [id, state, reason, session_id, prompt_id])
+    },
+
+    /** How many runs of the schedule are at work, and how many wait for those. */
+    async openRuns(on: PoolClient, scheduleId: string): Promise<{ readonly running: number; readonly queued: number }> {
+      await on.query(closeText, [scheduleId])
+      const text = `
+        select count(*) filter (where state = 'started') as running, count(*) filter (where state = 'queued') as queued
+        from schedule_runs where schedule_id = $1 and is_open`
+      const { rows } = await on.query<{ running: number; queued: number }>(text, [scheduleId])
+      return rows[0] ?? { running: 0, queued: 0 }
+    },
+
+    /** The id of the run that has waited longest. */
+    async firstQueued(on: PoolClient, scheduleId: string): Promise<string | undefined> {
+      const text = `
+        select id from schedule_runs where schedule_id = $1 and is_open and state = 'queued' order by due_at limit 1`
+      return (await on.query<{ id: string }>(text, [scheduleId])).rows[0]?.id
+    },
+
+    async run(on: Queryable, id: string): Promise<ScheduleRun> {
+      const text = `select ${runColumns} from schedule_runs r left join prompts p on p.id = r.prompt_id where r.id = $1`
+      return toRun(stored((await on.query<RunRow>(text, [id])).rows))
+    },
+
+    /** Newest first. `before`: milliseconds since 1970. */
+    async runs(scheduleId: string, before: string | undefined, limit: number): Promise<ScheduleRun[]> {
+      const text = `
+        select ${runColumns} from schedule_runs r left join prompts p on p.id = r.prompt_id
+        where r.schedule_id = $1
+          and ($2::float8 is null or r.due_at < timestamptz 'epoch' + $2::float8 * interval '1 millisecond')
+        order by r.due_at desc limit $3`
+      return (await pool.query<RunRow>(text, [scheduleId, before, limit])).rows.map(toRun)
+    },
+
+    /** Lets go of the oldest rows of a schedule that are past their time. */
+    async forgetOldRuns(on: PoolClient, scheduleId: string, now: Date): Promise<void> {
+      const text = `
+        delete from schedule_runs where schedule_id = $1 and due_at in (
+          select due_at from schedule_runs
+          where schedule_id = $1 and not is_open and due_at < $2::timestamptz - interval '90 days' order by due_at limit 100)`
+      await on.query(text, [scheduleId, now])
+    },
+
+    /** Does `work`; what it wrote goes when it throws, and the transaction can go on. */
+    async attempt<T>(on: PoolClient, work: () => Promise<T>): Promise<T> {
+      await on.query('savepoint attempt')
+      try {
+        const result = await work()
+        await on.query('release savepoint attempt')
+        return result
+      } catch (error) {
+        await on.query('rollback to savepoint attempt')
+        throw error
+      }
+    },
+  }
+}
+
+function stored<T>([row]: T[]): T {
+  if (!row) throw new Error('a row is not there right after it was written')
+  return row
+}
+
+const toRun = ({ due_at, created_at, ended_at, ...run }: RunRow): ScheduleRun => ({
+  ...run,
+  due_at: due_at.toISOString(),
+  created_at: created_at.toISOString(),
+  ended_at: ended_at?.toISOString() ?? null,
+})
+
+/** The public record of a schedule. */
+export const toSchedule = (row: ScheduleRow): Schedule => ({
+  id: row.id,
+  name: row.name,
+  owner_id: row.owner_id,
+  agent_id: row.agent_id,
+  cron: row.cron,
+  timezone: row.timezone,
+  prompt: row.prompt,
+  session: row.session,
+  session_id: row.session_id,
+  overlap: row.overlap,
+  missed: row.missed,
+  missed_limit: row.missed_limit,
+  status: row.status,
+  next_run_at: row.next_due_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})

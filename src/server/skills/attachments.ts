@@ -1,0 +1,166 @@
+import { type Agent, maxPromptLength } from '../../contract/agents.ts'
+import { skillMarker } from '../../contract/attached-skill.ts'
+import type {
+  CarriedSkill,
+  CarryingAgent,
+  Skill,
+  SkillAttach,
+  SkillCreate,
+  SkillUpgrade,
+  Upgraded,
+} from '../../contract/skills.ts'
+import type { Agents } from '../agents/agents.ts'
+import type { RunSql } from '../db/once.ts'
+import type { Caller } from '../http/caller.ts'
+import { AppError, invalid } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import {
+  attach,
+  type BlockSource,
+  type Carrier,
+  carriedIds,
+  copyState,
+  detach,
+  detachAll,
+  maxCarried,
+  renew,
+} from './blocks.ts'
+import { checkedContent } from './content.ts'
+import type { By, Skills } from './skills.ts'
+
+interface Deps {
+  readonly skills: Skills
+  readonly agents: Pick<Agents, 'get' | 'editPrompt' | 'withText'>
+}
+
+interface Attached {
+  readonly agent: Agent
+  readonly skill?: Skill
+}
+
+interface PageOf {
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+const upgradePage = 200
+
+/** Which skills agents carry: each change is a version of the agent, made on its row under a lock. */
+export type Attachments = ReturnType<typeof createAttachments>
+
+export function createAttachments({ skills, agents }: Deps) {
+  /** A skill of the library stays as it is; an inline one may be saved beside the change of the agent. */
+  async function append(agentId: string, source: BlockSource, by: By, save?: (sql: RunSql) => Promise<void>) {
+    const edit = { id: agentId, action: 'attach_skill', also: save && ((sql: RunSql) => save(sql)), ...by }
+    return agents.editPrompt(edit, agent => {
+      const carrier = attach(agent, source)
+      if (carrier === agent) return undefined
+      if (carrier.skills.length > maxCarried)
+        throw invalid(`the agent carries ${maxCarried} skills, the most there can be`)
+      if (isTooLong(carrier)) throw invalid(`the system prompt would have more than ${maxPromptLength} characters`)
+      return carrier
+    })
+  }
+
+  async function attachInline(agentId: string, write: SkillCreate, isSaved: boolean, by: By): Promise<Attached> {
+    const source = { ...write, id: newId('skill') }
+    if (!isSaved) return { agent: await append(agentId, source, by) }
+    const saved: Skill[] = []
+    const agent = await append(agentId, source, by, async sql => {
+      saved.push(await skills.insert(sql, source.id, write, by))
+    })
+    const [skill] = saved
+    return { agent, ...(skill && { skill }) }
+  }
+
+  async function upgradeOne(agentId: string, skill: Skill, { include_edited, dry_run }: SkillUpgrade, by: By) {
+    const found: { state: Upgraded['state'] | undefined } = { state: undefined }
+    const edit = { id: agentId, action: 'upgrade_skill', ...by }
+    const agent = await agents.editPrompt(edit, carrier => {
+      found.state = copyState(carrier, skill.id, skill.content)
+      if (found.state !== 'outdated' && !(found.state === 'edited' && include_edited)) return undefined
+      const renewed = renew(carrier, skill)
+      if (isTooLong(renewed)) found.state = 'too_long'
+      if (found.state === 'too_long' || dry_run) return undefined
+      found.state = 'upgraded'
+      return renewed
+    })
+    const { id: agent_id, name, version } = agent
+    return found.state === undefined ? [] : [{ agent_id, name, version, state: found.state }]
+  }
+
+  return {
+    /** Appends a skill to the agent's prompt. Interface: Skills, rules 1 to 3. */
+    async attach(agentId: string, write: SkillAttach, by: By): Promise<Attached> {
+      if (write.skill_id !== undefined) {
+        await agents.get(agentId, by.caller)
+        const skill = await skills.get(write.skill_id, by.caller)
+        return { agent: await append(agentId, skill, by), skill }
+      }
+      return attachInline(agentId, inlineSkill(write), write.save_to_library ?? true, by)
+    },
+
+    /** Takes out the block of one skill, or of all; nothing to take out is no error, and no version. */
+    detach: (agentId: string, skillId: string | undefined, by: By): Promise<Agent> =>
+      agents.editPrompt({ id: agentId, action: 'detach_skill', ...by }, agent => {
+        const carrier = skillId === undefined ? detachAll(agent) : detach(agent, skillId)
+        return carrier === agent ? undefined : carrier
+      }),
+
+    /** What an agent carries, in the order of its prompt. */
+    async carried(agentId: string, caller: Caller): Promise<CarriedSkill[]> {
+      const agent = await agents.get(agentId, caller)
+      const ids = carriedIds(agent)
+      const library = new Map((await skills.among(caller, ids)).map(skill => [skill.id, skill]))
+      return ids.map(id => {
+        const name = library.get(id)?.name ?? agent.skills.find(skill => skill.id === id)?.name ?? null
+        return { id, name, state: copyState(agent, id, library.get(id)?.content) ?? 'not_in_library' }
+      })
+    },
+
+    /** The agents that carry a skill, newest first. */
+    async carriers(skillId: string, caller: Caller, page: PageOf): Promise<CarryingAgent[]> {
+      const { content } = await skills.get(skillId, caller)
+      const found = await agents.withText(skillMarker(skillId), caller, page)
+      return found.map(agent => {
+        const { id: agent_id, name, version } = agent
+        return { agent_id, name, version, state: copyState(agent, skillId, content) ?? 'not_in_library' }
+      })
+    },
+
+    /** Brings copies to what the library has. Each agent is a change of its own; repeating it goes on where it ended. */
+    async upgrade(skillId: string, wish: SkillUpgrade, by: By): Promise<Upgraded[]> {
+      const skill = await skills.get(skillId, by.caller)
+      const wanted = wish.agent_ids && new Set(wish.agent_ids)
+      const done: Upgraded[] = []
+      for (let after: string | undefined; ; ) {
+        const page = await agents.withText(skillMarker(skillId), by.caller, { after, limit: upgradePage })
+        for (const { id } of page) {
+          if (wanted && !wanted.has(id)) continue
+          done.push(...(await upgradeOne(id, skill, wish, by).catch(goneMeanwhile)))
+        }
+        if (page.length < upgradePage) return done
+        after = page.at(-1)?.id
+      }
+    },
+  }
+}
+
+/** An agent that was deleted since it was listed carries nothing. */
+function goneMeanwhile(error: unknown): Upgraded[] {
+  if (error instanceof AppError && error.code === 'not_found') return []
+  throw error
+}
+
+const isTooLong = ({ system }: Carrier): boolean => system.length > maxPromptLength
+
+/** The skill of the inline form. Interface: Skills, rule 2. */
+function inlineSkill({ content, name, description = null }: SkillAttach): SkillCreate {
+  if (content === undefined) throw invalid('skill_id or content must be there')
+  if (name !== undefined && name.trim() === '') throw invalid('name must not be blank')
+  return {
+    name: name ?? `Skill ${new Date().toISOString()}`,
+    content: checkedContent(content),
+    description,
+  }
+}

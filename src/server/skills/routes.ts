@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify'
+import { skillRoutes } from '../../contract/skills.ts'
+import { bind } from '../http/bind.ts'
+import { pageOf } from '../http/page.ts'
+import type { Attachments } from './attachments.ts'
+import type { Skills } from './skills.ts'
+
+interface Deps {
+  readonly skills: Skills
+  readonly attachments: Attachments
+}
+
+/** The skills library, and the skills of agents. */
+export function serveSkills(app: FastifyInstance, { skills, attachments }: Deps): void {
+  bind(app, skillRoutes.list, async ({ query }, caller) => {
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => skills.list(caller, page),
+      ({ id }) => id,
+    )
+    return { data: items, next_cursor }
+  })
+  bind(app, skillRoutes.create, ({ body }, caller, { actor }) => skills.create(body, { caller, actor }))
+  bind(app, skillRoutes.import, ({ body }, caller, { actor }) => skills.import(body.text, { caller, actor }))
+  bind(app, skillRoutes.get, ({ params }, caller) => skills.get(params.skill_id, caller))
+  bind(app, skillRoutes.update, ({ params, body }, caller, { actor }) =>
+    skills.update(params.skill_id, body, { caller, actor }),
+  )
+  bind(app, skillRoutes.remove, ({ params }, caller, { actor }) => skills.remove(params.skill_id, { caller, actor }))
+  bind(app, skillRoutes.agents, async ({ params, query }, caller) => {
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => attachments.carriers(params.skill_id, caller, page),
+      ({ agent_id }) => agent_id,
+    )
+    return { data: items, next_cursor }
+  })
+  bind(app, skillRoutes.upgrade, async ({ params, body }, caller, { actor }) => ({
+    data: await attachments.upgrade(params.skill_id, body ?? {}, { caller, actor }),
+  }))
+  bind(app, skillRoutes.carried, async ({ params }, caller) => ({
+    data: await attachments.carried(params.agent_id, caller),
+  }))
+  bind(app, skillRoutes.attach, ({ params, body }, caller, { actor }) =>
+    attachments.attach(params.agent_id, body, { caller, actor }),
+  )
+  bind(app, skillRoutes.detach, async ({ params, query }, caller, { actor }) => ({
+    agent: await attachments.detach(params.agent_id, query.skill_id, { caller, actor }),
+  }))
+}

@@ -1,0 +1,201 @@
+import type { PoolClient } from 'pg'
+import type {
+  EndpointCreate,
+  EndpointDelivery,
+  EndpointTestResult,
+  EndpointUpdate,
+  ShownEndpoint,
+  WebhookEndpoint,
+} from '../../contract/webhook-endpoints.ts'
+import type { AgentStore } from '../agents/store.ts'
+import type { Audit } from '../audit/audit.ts'
+import { once, type RunSql } from '../db/once.ts'
+import type { RowSealer } from '../db/sealed-rows.ts'
+import type { Actor, Caller } from '../http/caller.ts'
+import type { Idempotency } from '../http/idempotency.ts'
+import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Outbound } from '../platform/outbound.ts'
+import type { Sealer } from '../platform/seal.ts'
+import type { DeliveryStore } from './delivery-store.ts'
+import { type EndpointRow, type EndpointStore, type EndpointValues, toEndpoint } from './endpoint-store.ts'
+import { type Dispatch, messageOf } from './message.ts'
+import { publicFields } from './public-fields.ts'
+import { newSecret } from './signature.ts'
+
+interface Deps {
+  readonly store: EndpointStore
+  readonly deliveries: DeliveryStore
+  readonly agents: Pick<AgentStore, 'find'>
+  readonly dispatch: Dispatch
+  readonly sealer: RowSealer<'webhook_endpoint_secrets'>
+  /** Seals answers that are kept for a repeat of the request: they hold a secret. */
+  readonly answerSealer: Sealer
+  /** The guard of now. */
+  readonly outbound: () => Pick<Outbound, 'judge' | 'lists'>
+  readonly audit: Audit
+}
+
+interface By {
+  readonly caller: Caller
+  readonly actor: Actor
+  readonly idempotency?: Idempotency | undefined
+}
+
+interface DeliveriesOf {
+  readonly state: EndpointDelivery['state'] | undefined
+  readonly sessionId: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+const usualGrace = '24h'
+
+/** The rules of webhook endpoints: who may make which, where they may point, and what their secrets do. */
+export type Endpoints = ReturnType<typeof createEndpoints>
+
+export function createEndpoints(deps: Deps) {
+  const { store, deliveries, agents, dispatch, sealer, audit } = deps
+
+  async function find(id: string, { ownerScope: owner }: Caller): Promise<EndpointRow> {
+    const row = await store.find({ id, owner })
+    if (!row) throw notFound('webhook endpoint', id)
+    return row
+  }
+
+  async function locked(client: PoolClient, id: string, { ownerScope: owner }: Caller): Promise<EndpointRow> {
+    const row = await store.lock(client, { id, owner })
+    if (!row) throw notFound('webhook endpoint', id)
+    return row
+  }
+
+  /** Security: S20, S21, S24. Names are judged again when they resolve. */
+  function checkUrl(url: string): void {
+    const outbound = deps.outbound()
+    const refusal = outbound.judge(url)
+    if (refusal !== undefined) throw invalid(`url is refused: ${refusal}`)
+    if (!/^https:/i.test(url) && !outbound.lists(url))
+      throw invalid('url must start with https://; http:// is for addresses that outbound.allow lists')
+  }
+
+  async function check({ url, agent_ids }: EndpointUpdate, caller: Caller): Promise<void> {
+    if (url !== undefined) checkUrl(url)
+    for (const id of agent_ids ?? []) {
+      if (!(await agents.find(id, caller.ownerScope))) throw notFound('agent', id)
+    }
+  }
+
+  async function addSecret(client: PoolClient, endpoint_id: string): Promise<string> {
+    const secret = newSecret()
+    const bound = { endpoint_id, id: newId('whs'), version: 1 }
+    await store.addSecret(client, { ...bound, ...sealer.seal(secret, bound) })
+    return secret
+  }
+
+  function record(client: PoolClient, action: string, { actor, before, after }: Change): Promise<void> {
+    const { id = '', owner_id = null } = after ?? before ?? {}
+    const fields = { before: before && publicFields(before), after: after && publicFields(after) }
+    const entry = { actor, action: `webhook_endpoint.${action}`, objectId: id, ownerId: owner_id, ...fields }
+    return audit.record(sqlOf(client), entry)
+  }
+
+  /** Answers that show a secret are remembered for a repeat, sealed. */
+  const shownOnce = ({ idempotency }: By, work: (client: PoolClient) => Promise<ShownEndpoint>) =>
+    store.transaction(client =>
+      once(sqlOf(client), idempotency && { ...idempotency, sealer: deps.answerSealer }, () => work(client)),
+    )
+
+  return {
+    get: async (id: string, caller: Caller): Promise<WebhookEndpoint> => toEndpoint(await find(id, caller)),
+
+    async list(caller: Caller, page: { after: string | undefined; limit: number }): Promise<WebhookEndpoint[]> {
+      return (await store.list(caller.ownerScope, page)).map(toEndpoint)
+    },
+
+    async create(write: EndpointCreate, by: By): Promise<ShownEndpoint> {
+      const { caller, actor } = by
+      await check(write, caller)
+      const defaults = { description: null, events: [], agent_ids: [], status: 'active' as const }
+      const values = { ...defaults, ...write, id: newId('whe'), owner_id: caller.ownerScope ?? null }
+      return shownOnce(by, async client => {
+        const after = await store.insert(client, values)
+        const secret = await addSecret(client, after.id)
+        await record(client, 'create', { actor, after })
+        return { ...toEndpoint(after), secret }
+      })
+    },
+
+    async update(id: string, write: EndpointUpdate, { caller, actor }: By): Promise<WebhookEndpoint> {
+      await find(id, caller)
+      await check(write, caller)
+      const after = await store.transaction(async client => {
+        const before = await locked(client, id, caller)
+        const changed = await store.update(client, { ...(before satisfies EndpointValues), ...write })
+        await record(client, 'update', { actor, before, after: changed })
+        return changed
+      })
+      // What happened while it was at rest is found here: the look every 10 s does not go back so far.
+      if (write.status === 'active') await deliveries.noteAll(undefined)
+      return toEndpoint(after)
+    },
+
+    async remove(id: string, { caller, actor }: By): Promise<void> {
+      await store.transaction(async client => {
+        const before = await locked(client, id, caller)
+        await store.remove(client, id)
+        await record(client, 'delete', { actor, before })
+      })
+    },
+
+    async rotate(id: string, grace: string | undefined, by: By): Promise<ShownEndpoint> {
+      return shownOnce(by, async client => {
+        const row = await locked(client, id, by.caller)
+        await store.endSecrets(client, id, grace ?? usualGrace)
+        const secret = await addSecret(client, id)
+        await record(client, 'rotate', { actor: by.actor, before: row, after: row })
+        return { ...toEndpoint(row), secret }
+      })
+    },
+
+    /** Sends one message now, whatever the status; nothing of it is kept. */
+    async test(id: string, caller: Caller): Promise<EndpointTestResult> {
+      const row = await find(id, caller)
+      const message = { id: newId('evt'), type: 'webhook.test', at: new Date(), data: { endpoint_id: id } }
+      const { isDelivered, httpStatus, error, durationMs } = await dispatch(row, message)
+      return { ok: isDelivered, http_status: httpStatus, error, duration_ms: durationMs }
+    },
+
+    async deliveriesOf(id: string, caller: Caller, filter: DeliveriesOf): Promise<EndpointDelivery[]> {
+      await find(id, caller)
+      return deliveries.list({ endpointId: id, ...filter })
+    },
+
+    /** Sends an event once more, now and outside of the order. */
+    async replay(id: string, deliveryId: string, caller: Caller): Promise<EndpointDelivery> {
+      const row = await find(id, caller)
+      const before = await deliveries.find(id, deliveryId)
+      if (!before) throw notFound('delivery', deliveryId)
+      if (before.state === 'pending')
+        throw new AppError('conflict', `delivery ${deliveryId} is still being tried; replay it once it is over`)
+      const event = await deliveries.event(before.session_id, before.seq)
+      if (!event) throw new AppError('conflict', `the event of delivery ${deliveryId} is no longer kept`)
+      const sending = await dispatch(row, messageOf(event))
+      // What was delivered once stays delivered.
+      const state = sending.isDelivered ? 'delivered' : before.state
+      const attempt = { event, sending, state, attempts: before.attempts + 1, retryMs: null }
+      await store.transaction(client => deliveries.log(client, { endpoint_id: id, id: deliveryId }, attempt))
+      return (await deliveries.find(id, deliveryId)) ?? before
+    },
+  }
+}
+
+interface Change {
+  readonly actor: Actor
+  readonly before?: EndpointRow
+  readonly after?: EndpointRow
+}
+
+const sqlOf =
+  (client: PoolClient): RunSql =>
+  (text, values) =>
+    client.query(text, [...values])

@@ -1,0 +1,24 @@
+import { createHmac, randomBytes } from 'node:crypto'
+
+/** What is signed: the id and the time go into the signature along with the bytes of the body. */
+export interface Signed {
+  readonly id: string
+  /** Seconds since 1970. */
+  readonly timestamp: number
+  readonly body: string
+}
+
+const prefix = 'whsec_'
+const secretBytes = 32
+
+/** A new secret, as receivers keep it. */
+export const newSecret = (): string => `${prefix}${randomBytes(secretBytes).toString('base64')}`
+
+/** The three headers of a delivery, with a signature for each secret. Source: Standard Webhooks, version 1.0.0. */
+export function signatureHeaders({ id, timestamp, body }: Signed, secrets: readonly string[]): Record<string, string> {
+  const signatures = secrets.map(secret => {
+    const key = Buffer.from(secret.slice(prefix.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
+}

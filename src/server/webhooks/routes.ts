@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { webhookRoutes } from '../../contract/webhooks.ts'
+import { bind } from '../http/bind.ts'
+import { pageOf } from '../http/page.ts'
+import { fastifyPath } from '../http/paths.ts'
+import { timeRangeOf } from '../http/time-range.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Admission, Admitted } from './admission.ts'
+import { createTurns } from './turns.ts'
+import type { Webhooks } from './webhooks.ts'
+
+interface Deps {
+  readonly admission: Admission
+  readonly webhooks: Webhooks
+}
+
+/** Out of the 20 connections of the pool. */
+const mostAtWork = 10
+
+/** Deliveries from outside, and the log of them. */
+export function serveWebhooks(app: FastifyInstance, { admission, webhooks }: Deps): void {
+  serveReceiving(app, { admission, webhooks })
+  bind(app, webhookRoutes.list, async ({ query }, { ownerScope }) => {
+    const filter = { ...query, ...timeRangeOf(query), owner: ownerScope }
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => webhooks.list(filter, page),
+      ({ id }) => id,
+    )
+    return { deliveries: items, next_cursor }
+  })
+  bind(app, webhookRoutes.send, ({ body }, caller) => webhooks.send(body.agent_id, body, caller))
+  bind(app, webhookRoutes.preview, ({ params, body }, caller) => webhooks.preview(params.agent_id, body, caller))
+  bind(app, webhookRoutes.get, ({ params }, caller) => webhooks.get(params.delivery_id, caller))
+  bind(app, webhookRoutes.replay, ({ params }, caller) => webhooks.replay(params.delivery_id, caller))
+}
+
+/** By hand: the sender is checked before the body is read, the body is bytes, and one answer is a 503. */
+function serveReceiving(app: FastifyInstance, { admission, webhooks }: Deps): void {
+  const route = webhookRoutes.receive
+  const admitted = new WeakMap<FastifyRequest, Admitted>()
+  const inTurn = createTurns(mostAtWork)
+  void app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    // Also what has no type. Which types are taken is decided before.
+    const options = { parseAs: 'buffer', bodyLimit: route.bodyLimit } as const
+    scope.addContentTypeParser('*', options, async (_request: FastifyRequest, body: Buffer) => body)
+    scope.route({
+      method: route.method,
+      url: fastifyPath(route),
+      config: { route },
+      onRequest: async request => {
+        const { agent_id: agentId } = request.params as { agent_id: string }
+        admitted.set(request, await inTurn(() => admission.admit(agentId, request.raw)))
+        requireJson(request)
+      },
+      handler: async (request, reply) => {
+        const sender = admitted.get(request)
+        if (!sender) throw new AppError('unauthorized', 'unauthorized')
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+        const answer = await inTurn(() => webhooks.receive(sender, { headers: request.headers, body }))
+        if ('challenge' in answer) return reply.code(200).send(answer)
+        return answer.status === 'processing'
+          ? reply.code(503).header('retry-after', '5').send(answer)
+          : reply.code(202).send(answer)
+      },
+    })
+  })
+}
+
+/** `application/json`, any type that ends in `+json`, or none. Security: S26. */
+function requireJson({ headers }: FastifyRequest): void {
+  const { 'content-encoding': encoding, 'content-type': type } = headers
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new AppError('unsupported_media_type', 'encoded bodies are not read; send plain JSON')
+  }
+  if (
+    type !== undefined &&
+    !/^application\/json[ \t]*(;.*)?$|^[\w.-]+\/[\w.-]+\+json[ \t]*(;.*)?$/i.test(type.trim())
+  ) {
+    throw new AppError('unsupported_media_type', 'the content type must be application/json, or end in +json')
+  }
+}

@@ -1,0 +1,236 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Pool, PoolClient } from 'pg'
+import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
+import { transaction } from '../db/connect.ts'
+import type { Database, WebhookDeliveryTable } from '../db/types.ts'
+
+/** A delivery as its claim writes it. */
+export interface NewDelivery {
+  readonly agent_id: string
+  readonly delivery_id: string
+  readonly id: string
+  readonly owner_id: string
+  readonly kind: Delivery['kind']
+  readonly replay_of: string | null
+  /** Made up for this attempt alone. */
+  readonly claim: string
+  readonly event: string | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly payload_bytes: number
+  /** Sealed; null when it is not kept. */
+  readonly payload: Buffer | null
+}
+
+/** Who works on a delivery. */
+export type ClaimOf = Pick<NewDelivery, 'agent_id' | 'delivery_id' | 'claim'>
+
+/** `id` names the row that is ours now; the others say what became of the delivery that is there already. */
+export type Claimed =
+  | { readonly got: 'ours'; readonly id: string }
+  | { readonly got: 'finished'; readonly session_id: string }
+  | { readonly got: 'processing' }
+  | { readonly got: 'limited' }
+
+interface Ending {
+  readonly status: Exclude<DeliveryStatus, 'processing'>
+  readonly session_id?: string
+  readonly prompt_id?: string
+  readonly error?: string
+}
+
+interface DeliveryFilter {
+  /** The only owner to list; undefined lists all. */
+  readonly owner: string | undefined
+  readonly agent_id?: string
+  readonly session_id?: string
+  readonly request_id?: string
+  readonly status?: DeliveryStatus
+  readonly from: Date | undefined
+  readonly to: Date | undefined
+}
+
+/** A delivery of another time of which nothing holds the id any more. */
+const isFree = `(status = 'failed' or received_at < clock_timestamp() - interval '7 days'
+  or (status = 'processing' and claimed_until < clock_timestamp()))`
+
+/** The limit counts what came in the last minute; undefined has none. */
+const insertText = `
+  insert into webhook_deliveries (agent_id, delivery_id, id, owner_id, kind, replay_of, claim, event, headers,
+    payload_bytes, payload, status, claimed_until)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'processing', clock_timestamp() + interval '60 seconds'
+  where $12::int is null or $12 > (
+    select count(*) from webhook_deliveries
+    where agent_id = $1 and received_at > clock_timestamp() - interval '1 minute')
+  on conflict (agent_id, delivery_id) do nothing
+  returning id`
+
+/** A row of more than seven days becomes a new delivery; a failed or abandoned one is gone on with. */
+const takeOverText = `
+  update webhook_deliveries
+  set id = case when received_at < clock_timestamp() - interval '7 days' then $3 else id end,
+      received_at = case when received_at < clock_timestamp() - interval '7 days' then clock_timestamp() else received_at end,
+      attempts = case when received_at < clock_timestamp() - interval '7 days' then 1 else attempts + 1 end,
+      owner_id = $4, kind = $5, replay_of = $6, claim = $7, event = $8, headers = $9, payload_bytes = $10, payload = $11,
+      status = 'processing', claimed_until = clock_timestamp() + interval '60 seconds', session_id = '', prompt_id = null,
+      error = null, finished_at = null
+  where agent_id = $1 and delivery_id = $2 and ${isFree}
+  returning id`
+
+const columns = [
+  'id',
+  'agent_id',
+  'delivery_id',
+  'kind',
+  'replay_of',
+  'status',
+  'session_id',
+  'prompt_id',
+  'event',
+  'headers',
+  'payload_bytes',
+  'attempts',
+  'error',
+  'received_at',
+  'finished_at',
+] as const
+
+/** Tables `webhook_deliveries` and `webhook_conversations`. */
+export type DeliveryStore = ReturnType<typeof deliveryStore>
+
+export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }) {
+  return {
+    /** Claims a delivery for 60 s, unless somebody has it or had it. One of many that try at a time gets it. */
+    async claim(row: NewDelivery, rpmLimit: number | undefined): Promise<Claimed> {
+      const values = [
+        row.agent_id,
+        row.delivery_id,
+        row.id,
+        row.owner_id,
+        row.kind,
+        row.replay_of,
+        row.claim,
+        row.event,
+        JSON.stringify(row.headers),
+        row.payload_bytes,
+        row.payload,
+      ]
+      const inserted = await pool.query<{ id: string }>(insertText, [...values, rpmLimit])
+      if (inserted.rows[0]) return { got: 'ours', ...inserted.rows[0] }
+      const look = `
+        select status, session_id, ${isFree} as is_free from webhook_deliveries where agent_id = $1 and delivery_id = $2`
+      const [found] = (await pool.query<Found>(look, values.slice(0, 2))).rows
+      if (!found) return { got: 'limited' }
+      if (found.is_free) {
+        const taken = await pool.query<{ id: string }>(takeOverText, values)
+        return taken.rows[0] ? { got: 'ours', ...taken.rows[0] } : { got: 'processing' }
+      }
+      return found.status === 'processing' ? { got: 'processing' } : { got: 'finished', session_id: found.session_id }
+    },
+
+    /** Ends a delivery. False when another has taken it over, or it has ended. */
+    async finish(
+      { agent_id, delivery_id, claim }: ClaimOf,
+      { status, session_id = '', prompt_id, error }: Ending,
+      on: Pool | PoolClient = pool,
+    ): Promise<boolean> {
+      const text = `
+        update webhook_deliveries
+        set status = $4, session_id = $5, prompt_id = $6, error = $7, claim = null, claimed_until = null,
+            finished_at = clock_timestamp()
+        where agent_id = $1 and delivery_id = $2 and claim = $3`
+      const values = [agent_id, delivery_id, claim, status, session_id, prompt_id, error]
+      return (await on.query(text, values)).rowCount === 1
+    },
+
+    /** The session of a conversation; undefined for one that is new. Others of it wait until the transaction ends. */
+    async lockConversation(on: PoolClient, { agentId, key }: Conversation): Promise<string | undefined> {
+      const text = `
+        insert into webhook_conversations as c (agent_id, key) values ($1, $2)
+        on conflict (agent_id, key) do update set session_id = c.session_id
+        returning session_id`
+      const { rows } = await on.query<{ session_id: string | null }>(text, [agentId, key])
+      return rows[0]?.session_id ?? undefined
+    },
+
+    async setConversation(
+      on: PoolClient,
+      { agentId, key, sessionId }: Conversation & { sessionId: string },
+    ): Promise<void> {
+      const text = 'update webhook_conversations set session_id = $3 where agent_id = $1 and key = $2'
+      await on.query(text, [agentId, key, sessionId])
+    },
+
+    /** What `work` returns, after the commit; nothing of it stays when it throws. */
+    transaction: <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => transaction(pool, work),
+
+    /** Newest first. */
+    async list(
+      { owner, request_id, from, to, ...filter }: DeliveryFilter,
+      { after, limit }: { after: string | undefined; limit: number },
+    ): Promise<Delivery[]> {
+      let all = db.selectFrom('webhook_deliveries').select(columns)
+      if (owner !== undefined) all = all.where('owner_id', '=', owner)
+      if (request_id !== undefined) all = all.where('delivery_id', '=', request_id)
+      for (const column of ['agent_id', 'session_id', 'status'] as const) {
+        const value = filter[column]
+        if (value !== undefined) all = all.where(column, '=', value)
+      }
+      if (from) all = all.where('received_at', '>=', from)
+      if (to) all = all.where('received_at', '<', to)
+      if (after !== undefined) all = all.where('id', '<', after)
+      return (await all.orderBy('id', 'desc').limit(limit).execute()).map(toDelivery)
+    },
+
+    /** With the sealed payload. Owner undefined: anybody's. */
+    async find(
+      id: string,
+      owner: string | undefined,
+    ): Promise<{ delivery: Delivery; payload: Buffer | null } | undefined> {
+      let mine = db.selectFrom('webhook_deliveries').where('id', '=', id)
+      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
+      const row = await mine.select([...columns, 'payload']).executeTakeFirst()
+      return row && { delivery: toDelivery(row), payload: row.payload }
+    },
+
+    /** Deletes a batch of what is older than seven days; how many rows that were. */
+    async forgetOld(): Promise<number> {
+      const old = db
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('received_at', '<', sql<Date>`clock_timestamp() - interval '7 days'`)
+        .limit(1_000)
+      const { numDeletedRows } = await db.deleteFrom('webhook_deliveries').where('id', 'in', old).executeTakeFirst()
+      return Number(numDeletedRows)
+    },
+  }
+}
+
+interface Found {
+  readonly status: DeliveryStatus
+  readonly session_id: string
+  readonly is_free: boolean
+}
+
+/** What an agent's deliveries of one issue or thread have in common. */
+export interface Conversation {
+  readonly agentId: string
+  readonly key: Buffer
+}
+
+const toDelivery = (row: Pick<Selectable<WebhookDeliveryTable>, (typeof columns)[number]>): Delivery => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  request_id: row.delivery_id,
+  kind: row.kind,
+  replay_of: row.replay_of,
+  status: row.status,
+  session_id: row.session_id,
+  prompt_id: row.prompt_id,
+  event: row.event,
+  headers: row.headers,
+  payload_bytes: row.payload_bytes,
+  attempts: row.attempts,
+  error: row.error,
+  received_at: row.received_at.toISOString(),
+  finished_at: row.finished_at?.toISOString() ?? null,
+})

@@ -1,0 +1,31 @@
+import { fieldPathPattern } from '../../contract/webhooks.ts'
+
+/** A value of the payload by its path, such as `issue.labels.0.name`; undefined where there is none. */
+export function valueAt(payload: unknown, path: string): unknown {
+  let value = payload
+  for (const step of path.split('.')) {
+    // Own members alone: `constructor` and the like are no fields.
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[step]
+  }
+  return value
+}
+
+/** How a value stands in a message: text and numbers as they are, nothing for null, anything else as indented JSON. */
+export function textOfValue(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return storable(value)
+  return JSON.stringify(value, null, 2)
+}
+
+/** Without what the database cannot hold: U+0000 and halves of surrogate pairs. */
+export const storable = (text: string): string => text.replaceAll('\0', '\u{fffd}').toWellFormed()
+
+const placeholder = new RegExp(`\\{\\{\\s*(${fieldPathPattern})\\s*\\}\\}`, 'g')
+
+/**
+ * The template with fields of the payload in the place of `{{path.to.field}}`. Nothing is evaluated: what is no path stays
+ * as it is, and braces inside the payload are text. Security: S33.
+ */
+export const filledTemplate = (template: string, payload: unknown): string =>
+  template.replaceAll(placeholder, (_, path: string) => textOfValue(valueAt(payload, path)))
