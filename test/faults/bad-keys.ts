@@ -102,5 +102,5 @@ function startFlood({ url }: Site): Promise<Flood> {
 }
 
 export const badKeyCases: readonly FaultCase[] = [
-  { id: 'keys-flood', title: '2,000 wrong keys a second beside good calls', run: floodWithBadKeys },
+  { id: 'keys-flood', group: 'budgets', title: '2,000 wrong keys a second beside good calls', run: floodWithBadKeys },
 ]

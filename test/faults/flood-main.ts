@@ -17,7 +17,7 @@ const answers: Promise<void>[] = []
 while (answers.length < total) {
   const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1_000) * perSecond))
   while (answers.length < due) answers.push(sendOne(answers.length % 2 === 0 ? newKey() : `sk-wrong-${answers.length}`))
-  await sleep(5)
+  await sleep(1)
 }
 await Promise.all(answers)
 agent.destroy()

@@ -23,6 +23,9 @@ interface Options {
   readonly redeemTicket: (ticket: string, sessionId: string) => Promise<Caller | undefined>
 }
 
+/** One for all: under a flood of wrong keys, taking the stack of each refusal would cost more than the check. */
+const unauthorized = new AppError('unauthorized', 'unauthorized')
+
 /** As text in between: Node makes that three times as fast as a buffer. */
 const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
 
@@ -31,7 +34,7 @@ export function createAuthenticate(options: Options): Authenticate {
   const { masterKey, insecureNoAuth, logins, findKey, redeemTicket } = options
   const master = masterKey === undefined ? undefined : digest(masterKey)
   const refusalOf = ({ socket }: IncomingMessage): AppError => {
-    if (logins.admits(socket.remoteAddress ?? '')) return new AppError('unauthorized', 'unauthorized')
+    if (logins.admits(socket.remoteAddress ?? '')) return unauthorized
     return new AppError('rate_limited', 'too many failed logins from this address; wait a minute', {
       headers: { 'retry-after': '60' },
     })

@@ -1,4 +1,4 @@
-import { createHmac, randomInt } from 'node:crypto'
+import { createHmac, type KeyObject, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -25,7 +25,8 @@ export const shownParts = (key: string): { prefix: string; last4: string } => ({
 })
 
 /** What is stored in place of a key. Without the pepper nobody can tell whether a guess is right. */
-export const hashOf = (key: string, pepper: Buffer): Buffer => createHmac('sha256', pepper).update(key).digest()
+export const hashOf = (key: string, pepper: Buffer | KeyObject): Buffer =>
+  createHmac('sha256', pepper).update(key).digest()
 
 function checkOf(random: string): string {
   let rest = crc32(random)

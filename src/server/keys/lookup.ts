@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createSecretKey, hash } from 'node:crypto'
 import type { Notifications } from '../db/notifications.ts'
 import type { Caller, KeyAccess } from '../http/caller.ts'
 import { gathered } from '../platform/gather.ts'
@@ -37,12 +37,17 @@ interface Options {
   readonly nowMs: () => number
 }
 
+/** One look of many is worth a short wait: a key that is in use is remembered for a thousand times as long. */
+const restBetweenLooksMs = 5
+
 /** Looks keys up, remembers them for 5 s, and hears when they change. Create it before the notifications start. */
 export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Options): KeyLookup {
+  // Made once: from bytes it would be made anew for each hash.
+  const pepperKey = createSecretKey(pepper)
   const cache = new KeyCache<KeyHolder>({ nowMs })
   const lastUsed = createLastUsed({ write: store.markUsed, log })
   // A flood of wrong keys must not take the database from those who hold right ones.
-  const grantOfHash = gathered(store.grantsOfHashes)
+  const grantOfHash = gathered(store.grantsOfHashes, { restMs: restBetweenLooksMs })
   const openWork = createOpenWork({ store, log })
 
   notifications.on(keyChannel, keyId => {
@@ -67,7 +72,7 @@ export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Op
     find(presented) {
       if (!isKey(presented)) return undefined
       // The whole digest: two keys with a long common beginning must not be taken for one another.
-      return look(hash('sha256', presented, 'base64'), () => grantOfHash(hashOf(presented, pepper)))
+      return look(hash('sha256', presented, 'base64'), () => grantOfHash(hashOf(presented, pepperKey)))
     },
     byId: keyId => look(keyId, () => store.grantOfId(keyId)),
     forget: keyId => cache.drop(keyId),

@@ -1,3 +1,5 @@
+import { pause } from './timers.ts'
+
 interface Waiting<Name, Found> {
   readonly name: Name
   readonly resolve: (found: Found) => void
@@ -10,10 +12,11 @@ type LoadMany<Name, Found> = (names: readonly Name[]) => Promise<readonly Found[
 /**
  * Makes look-ups of one name out of look-ups of many. One query is on its way at a time: a name that comes alone is asked
  * for at once, those that come meanwhile share the next query. So a flood of names costs a few queries, not one each.
+ * `restMs` is the least time between the ends of two queries, so that more names share one.
  */
 export function gathered<Name, Found>(
   load: LoadMany<Name, Found>,
-  { mostNames = 500 } = {},
+  { mostNames = 500, restMs = 0 } = {},
 ): (name: Name) => Promise<Found> {
   let waiting: Waiting<Name, Found>[] = []
   let isAsking = false
@@ -36,6 +39,7 @@ export function gathered<Name, Found>(
       const batch = waiting.slice(0, mostNames)
       waiting = waiting.slice(mostNames)
       await ask(batch)
+      if (restMs > 0) await pause(restMs)
     }
     isAsking = false
   }
