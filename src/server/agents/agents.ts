@@ -8,7 +8,7 @@ import type {
 } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { Actor, Caller } from '../http/caller.ts'
+import type { Actor, By, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
@@ -30,11 +30,6 @@ interface Deps {
 }
 
 /** Who asks for a change: what they may see, and what the audit log says of them. */
-interface By {
-  readonly caller: Caller
-  readonly actor: Actor
-}
-
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { gathered } from '../platform/gather.ts'
-import type { BudgetName, Payers } from './store.ts'
+import type { BudgetLimits, BudgetName, Payers } from './store.ts'
 
 /** What is to be held for a call. */
 export interface Asked {
@@ -17,13 +17,7 @@ export interface Asked {
 }
 
 /** A budget as it stood when a call asked to be held in it. Amounts are exact decimals. */
-export interface BudgetState extends BudgetName {
-  readonly max_usd: string | null
-  readonly soft_usd: string | null
-  readonly duration: string | null
-  readonly rpm_limit: number | null
-  readonly tpm_limit: number | null
-  readonly max_parallel: number | null
+export interface BudgetState extends BudgetName, BudgetLimits {
   readonly spent_usd: string
   readonly reserved_usd: string
   readonly parallel: number

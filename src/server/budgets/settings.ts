@@ -2,8 +2,8 @@ import type { Pool } from 'pg'
 import type { Budget, BudgetWrite } from '../../contract/budgets.ts'
 import type { Audit } from '../audit/audit.ts'
 import { transaction } from '../db/connect.ts'
-import type { RunSql } from '../db/once.ts'
-import type { Actor, Caller } from '../http/caller.ts'
+import { sqlOfClient } from '../db/once.ts'
+import type { By, Caller } from '../http/caller.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { BudgetLimits, BudgetName, BudgetRow, BudgetStore } from './store.ts'
 
@@ -11,11 +11,6 @@ interface Deps {
   readonly pool: Pool
   readonly store: BudgetStore
   readonly audit: Audit
-}
-
-interface By {
-  readonly caller: Caller
-  readonly actor: Actor
 }
 
 interface ListOf {
@@ -67,7 +62,7 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
         if (!row) throw new Error(`the budget of ${nameOf(name)} is not there right after its change`)
         const entry = { actor, action: 'budget.set', objectId: nameOf(name), ownerId }
         const change = { before: before && publicFields(before), after: publicFields(row) }
-        await audit.record(sqlOf(client), { ...entry, ...change })
+        await audit.record(sqlOfClient(client), { ...entry, ...change })
         return toBudget(row)
       })
     },
@@ -80,7 +75,7 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
         if (!before) throw missing(name)
         await store.remove(client, name)
         const entry = { actor, action: 'budget.delete', objectId: nameOf(name), ownerId }
-        await audit.record(sqlOf(client), { ...entry, before: publicFields(before) })
+        await audit.record(sqlOfClient(client), { ...entry, before: publicFields(before) })
       })
     },
   }
@@ -130,8 +125,3 @@ const toBudget = (row: BudgetRow): Budget => ({
   reserved: Number(row.reserved_usd),
   parallel_requests: row.parallel,
 })
-
-const sqlOf =
-  (client: { query(text: string, values: unknown[]): ReturnType<RunSql> }): RunSql =>
-  (text, values) =>
-    client.query(text, [...values])

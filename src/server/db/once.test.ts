@@ -4,7 +4,7 @@ import { freshDatabase } from '../../../test/support/database.ts'
 import { AppError } from '../platform/errors.ts'
 import { createKeyring, createSealer } from '../platform/seal.ts'
 import { transaction } from './connect.ts'
-import { type OnceKey, once } from './once.ts'
+import { type OnceKey, once, sqlOfClient } from './once.ts'
 
 const { pool } = await freshDatabase()
 
@@ -17,7 +17,7 @@ const scope = (key: string, changes: Partial<OnceKey> = {}): OnceKey => ({
 })
 
 const inTransaction = <T>(key: OnceKey | undefined, work: () => Promise<T>): Promise<T> =>
-  transaction(pool, client => once((text, values) => client.query(text, [...values]), key, work))
+  transaction(pool, client => once(sqlOfClient(client), key, work))
 
 test('of many requests under one key one is done, and all get its answer', async () => {
   let done = 0

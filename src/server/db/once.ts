@@ -1,4 +1,5 @@
 import { CompiledQuery, type Transaction } from 'kysely'
+import type { PoolClient } from 'pg'
 import { AppError } from '../platform/errors.ts'
 import { SealError, type Sealer } from '../platform/seal.ts'
 import type { Database } from './types.ts'
@@ -11,6 +12,12 @@ export const sqlOf =
   (trx: Transaction<Database>): RunSql =>
   async (text, values) =>
     trx.executeQuery(CompiledQuery.raw(text, [...values]))
+
+/** Statements in the transaction that a client has open. */
+export const sqlOfClient =
+  (client: Pick<PoolClient, 'query'>): RunSql =>
+  (text, values) =>
+    client.query(text, [...values])
 
 /** Who asked, for which route, under which key, with which body. */
 export interface OnceKey {

@@ -31,6 +31,12 @@ export interface Actor {
   readonly requestId: string | undefined
 }
 
+/** Who changes something: what they may do, and what the audit log says of them. */
+export interface By {
+  readonly caller: Caller
+  readonly actor: Actor
+}
+
 /** The service itself, at work on its own. */
 export const serviceActor: Actor = {
   principal: 'service',

@@ -3,7 +3,7 @@ import type { ApiKey, ApiKeyWrite, ShownApiKey } from '../../contract/keys.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetLimits, BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
-import { once, type RunSql } from '../db/once.ts'
+import { once, sqlOfClient } from '../db/once.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, notFound } from '../platform/errors.ts'
@@ -55,7 +55,7 @@ export function createKeys(deps: Deps) {
     const row = await store.find(id, undefined, client)
     if (!row) throw new Error(`key ${id} is not there right after its change`)
     const { action, actor, before } = change
-    await audit.record(sqlOf(client), {
+    await audit.record(sqlOfClient(client), {
       actor,
       action: `key.${action}`,
       objectId: id,
@@ -94,7 +94,7 @@ export function createKeys(deps: Deps) {
 
   /** Answers that show a key are remembered for a repeat, sealed. */
   const shownOnce = (client: PoolClient, { idempotency }: By, work: () => Promise<ShownApiKey>) =>
-    once(sqlOf(client), idempotency && { ...idempotency, sealer: deps.sealer }, work)
+    once(sqlOfClient(client), idempotency && { ...idempotency, sealer: deps.sealer }, work)
 
   return {
     ...lookup,
@@ -197,8 +197,3 @@ function refuseStronger(fields: KeyFields & BudgetLimits, own: KeyRow | undefine
   const field = own && strongerField(fields, own)
   if (field !== undefined) throw new AppError('forbidden', `forbidden: ${field} goes beyond that of your own key`)
 }
-
-const sqlOf =
-  (client: PoolClient): RunSql =>
-  (text, values) =>
-    client.query(text, [...values])

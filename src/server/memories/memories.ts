@@ -8,7 +8,7 @@ import {
   type PortableMemory,
 } from '../../contract/memories.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { Actor, Caller } from '../http/caller.ts'
+import type { Actor, By, Caller } from '../http/caller.ts'
 import { type Page, pageOf } from '../http/page.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
@@ -23,11 +23,6 @@ interface Deps {
   readonly store: MemoryStore
   readonly sessionMemories: Pick<SessionMemories, 'forNewSession' | 'lend'>
   readonly audit: Audit
-}
-
-interface By {
-  readonly caller: Caller
-  readonly actor: Actor
 }
 
 const previewed = 200

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { Memory, MemorySource } from '../../contract/memories.ts'
 import { transaction } from '../db/connect.ts'
-import type { RunSql } from '../db/once.ts'
+import { type RunSql, sqlOfClient } from '../db/once.ts'
 import { fold } from './fold.ts'
 import { columns, isBehind, type MemoryRow, order, place, placeValues, toMemory } from './rows.ts'
 
@@ -128,7 +128,7 @@ export function memoryStore(pool: Pool) {
       return transaction(pool, async client => {
         const { rows } = await client.query<OwnedRow>(insertText, [agentId, owner ?? null, json, onlyNew])
         const added = rows.map(toMemory)
-        if (rows[0]) await onAdded((text, values) => client.query(text, [...values]), rows[0].owner_id, added)
+        if (rows[0]) await onAdded(sqlOfClient(client), rows[0].owner_id, added)
         return added
       })
     },
@@ -166,7 +166,7 @@ export function memoryStore(pool: Pool) {
         const { rows } = await client.query<OwnedRow>(lockText, [which.agentId, which.owner ?? null, which.id])
         if (!rows[0]) return false
         await client.query('delete from memories where id = $1', [which.id])
-        const sql: RunSql = (text, values) => client.query(text, [...values])
+        const sql = sqlOfClient(client)
         await onChange(sql, rows[0].owner_id, toMemory(rows[0]), undefined)
         return true
       })

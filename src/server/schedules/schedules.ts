@@ -4,7 +4,7 @@ import type { Schedule, ScheduleCreate, ScheduleRun, ScheduleUpdate } from '../.
 import type { AgentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import { transaction } from '../db/connect.ts'
-import { once, type RunSql } from '../db/once.ts'
+import { once, sqlOfClient } from '../db/once.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { checkTimezone } from '../http/time-range.ts'
@@ -78,7 +78,7 @@ export function createSchedules(deps: Deps) {
   function record(client: PoolClient, action: string, { actor, before, after }: Change): Promise<void> {
     const { id = '', owner_id = null } = after ?? before ?? {}
     const fields = { before: before && publicFields(before), after: after && publicFields(after) }
-    return audit.record(sqlOf(client), {
+    return audit.record(sqlOfClient(client), {
       actor,
       action: `schedule.${action}`,
       objectId: id,
@@ -112,7 +112,7 @@ export function createSchedules(deps: Deps) {
       const given = { ...defaults, ...write, id: newId('sch'), session_id: null, next_due_at: null }
       const values = await checked({ ...given, owner_id: '', ...payerOf(caller) }, caller)
       return transaction(pool, client =>
-        once(sqlOf(client), idempotency, async () => {
+        once(sqlOfClient(client), idempotency, async () => {
           const after = await store.insert(client, { ...values, next_due_at: dueAfter(values, await now(client)) })
           await record(client, 'create', { actor, after })
           return toSchedule(after)
@@ -142,7 +142,7 @@ export function createSchedules(deps: Deps) {
     async trigger(id: string, { caller, idempotency }: By): Promise<ScheduleRun> {
       let tell = () => {}
       const run = await transaction(pool, client =>
-        once(sqlOf(client), idempotency, async () => {
+        once(sqlOfClient(client), idempotency, async () => {
           const schedule = await store.lock(client, id, caller.ownerScope)
           if (!schedule) throw notFound('schedule', id)
           const run = { id: newId('srun'), schedule_id: id, cause: 'manual' as const }
@@ -216,8 +216,3 @@ const publicFields = (row: ScheduleRow) => {
   const sha256 = createHash('sha256').update(prompt).digest('hex')
   return { ...kept, prompt: { sha256, bytes: Buffer.byteLength(prompt) } }
 }
-
-const sqlOf =
-  (client: PoolClient): RunSql =>
-  (text, values) =>
-    client.query(text, [...values])

@@ -63,10 +63,17 @@ export function createTicker(deps: Deps): Ticker {
   }
 }
 
+/** Does the work in one transaction, and tells what was begun in it once that has committed. */
+async function telling<T>(pool: Pool, work: (client: PoolClient, tellings: (() => void)[]) => Promise<T>): Promise<T> {
+  const tellings: (() => void)[] = []
+  const result = await transaction(pool, client => work(client, tellings))
+  for (const tell of tellings) tell()
+  return result
+}
+
 /** Works off one schedule that is due. False when there is none. */
 async function tick({ pool, store, sessions, log, ...deps }: Deps): Promise<boolean> {
-  const tellings: (() => void)[] = []
-  const isFound = await transaction(pool, async client => {
+  return telling(pool, async (client, tellings) => {
     const now = await (deps.now ?? store.now)(client)
     const schedule = await store.takeDue(client, now)
     if (!schedule?.next_due_at) return false
@@ -95,8 +102,6 @@ async function tick({ pool, store, sessions, log, ...deps }: Deps): Promise<bool
     await store.forgetOldRuns(client, schedule.id, now)
     return true
   })
-  for (const tell of tellings) tell()
-  return isFound
 }
 
 interface Due {
@@ -135,8 +140,7 @@ async function stateOfOverlap(
 
 /** Starts the oldest run of a schedule that waited for the one before. False when there is none. */
 async function startQueued({ pool, store, sessions, log }: Deps): Promise<boolean> {
-  const tellings: (() => void)[] = []
-  const isFound = await transaction(pool, async client => {
+  return telling(pool, async (client, tellings) => {
     const schedule = await store.takeQueued(client)
     if (!schedule) return false
     await store.openRuns(client, schedule.id)
@@ -145,8 +149,6 @@ async function startQueued({ pool, store, sessions, log }: Deps): Promise<boolea
       await store.settleRun(client, id, await begin({ store, sessions, log }, { client, schedule, tellings }))
     return true
   })
-  for (const tell of tellings) tell()
-  return isFound
 }
 
 interface Beginning {

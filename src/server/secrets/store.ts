@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { transaction } from '../db/connect.ts'
-import type { RunSql } from '../db/once.ts'
+import { type RunSql, sqlOfClient } from '../db/once.ts'
 import { type BoundRow, type SealedTable, sealedTables } from '../db/sealed-rows.ts'
 import type { Sealed } from '../platform/seal.ts'
 
@@ -96,7 +96,7 @@ export function secretStore(pool: Pool) {
           const { rowCount } = await client.query(`delete from ${table} where key_id = $1`, [keyId])
           gone.push({ table, key_id: keyId, rows: rowCount ?? 0 })
         }
-        await work((text, values) => client.query(text, [...values]), gone)
+        await work(sqlOfClient(client), gone)
       })
     },
 

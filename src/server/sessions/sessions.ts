@@ -5,7 +5,7 @@ import type { Prompt, PromptMode, PromptPart, Session, SessionCreate, SessionSta
 import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
-import { once } from '../db/once.ts'
+import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
@@ -99,20 +99,16 @@ export function createSessions(deps: Deps) {
       const { session, model, budgetUsd } = await planSession(deps, body, caller)
       const { prompt } = body
       return changing((client, told) =>
-        once(
-          (text, values) => client.query(text, [...values]),
-          idempotency,
-          async () => {
-            await add(client, session, budgetUsd)
-            if (prompt !== undefined) {
-              const first = { parts: [{ type: 'text' as const, text: prompt }], model }
-              await queue.enqueue(client, { id: session.id, caller, prompt: first }, told)
-            }
-            const row = await store.find(session.id, undefined, client)
-            if (!row) throw new Error(`session ${session.id} is not there right after its creation`)
-            return toSession(row)
-          },
-        ),
+        once(sqlOfClient(client), idempotency, async () => {
+          await add(client, session, budgetUsd)
+          if (prompt !== undefined) {
+            const first = { parts: [{ type: 'text' as const, text: prompt }], model }
+            await queue.enqueue(client, { id: session.id, caller, prompt: first }, told)
+          }
+          const row = await store.find(session.id, undefined, client)
+          if (!row) throw new Error(`session ${session.id} is not there right after its creation`)
+          return toSession(row)
+        }),
       )
     },
 
@@ -125,10 +121,8 @@ export function createSessions(deps: Deps) {
         throw invalid(`mode "steer" is not possible: the runtime ${row.runtime} cannot steer`)
       }
       return changing((client, told) =>
-        once(
-          (text, values) => client.query(text, [...values]),
-          idempotency,
-          () => queue.enqueue(client, { id, caller, prompt: { ...prompt, mode } }, told),
+        once(sqlOfClient(client), idempotency, () =>
+          queue.enqueue(client, { id, caller, prompt: { ...prompt, mode } }, told),
         ),
       )
     },

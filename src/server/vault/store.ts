@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { transaction } from '../db/connect.ts'
-import type { RunSql } from '../db/once.ts'
+import { type RunSql, sqlOfClient } from '../db/once.ts'
 
 /** Names an entry; an empty owner is global. */
 export interface EntryName {
@@ -71,7 +71,7 @@ export function vaultStore(pool: Pool) {
     /** Adds the entry, or makes what `seal` gives its next version. Changes of one entry queue up. */
     async set({ owner_id, key }: EntryName, seal: SealFor, onChange: OnChange): Promise<void> {
       await transaction(pool, async client => {
-        const sql: RunSql = (text, values) => client.query(text, [...values])
+        const sql = sqlOfClient(client)
         for (;;) {
           const first = { owner_id, key, version: 1 }
           const { rows: inserted } = await sql(insertText, rowOf(first, seal))
@@ -90,7 +90,7 @@ export function vaultStore(pool: Pool) {
     /** True when there was such an entry. */
     async remove({ owner_id, key }: EntryName, onChange: OnChange): Promise<boolean> {
       return transaction(pool, async client => {
-        const sql: RunSql = (text, values) => client.query(text, [...values])
+        const sql = sqlOfClient(client)
         const { rows } = await client.query<EntryVersion>(deleteText, [owner_id, key])
         if (!rows[0]) return false
         await onChange(sql, rows[0], undefined)

@@ -1,7 +1,7 @@
 import { maxVaultValueBytes, type VaultEntry, type VaultScope } from '../../contract/vault.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { RowSealer } from '../db/sealed-rows.ts'
-import type { Actor, Caller } from '../http/caller.ts'
+import type { Actor, By, Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { SealError } from '../platform/seal.ts'
 import type { EntryName, EntryVersion, ListedEntry, OnChange, VaultStore } from './store.ts'
@@ -10,11 +10,6 @@ interface Deps {
   readonly store: VaultStore
   readonly sealer: RowSealer<'vault_entries'>
   readonly audit: Audit
-}
-
-interface By {
-  readonly caller: Caller
-  readonly actor: Actor
 }
 
 interface EntryWrite {

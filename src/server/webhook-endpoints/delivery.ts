@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import type { Notifications } from '../db/notifications.ts'
+import { sqlOfClient } from '../db/once.ts'
 import { serviceActor } from '../http/caller.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
@@ -179,7 +180,7 @@ async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, 
     const before = await endpoints.lock(client, { id: endpoint_id, owner: undefined })
     if (before?.status !== 'active') return
     const after = await endpoints.disable(client, endpoint_id, reason)
-    await audit.record((text, values) => client.query(text, [...values]), {
+    await audit.record(sqlOfClient(client), {
       actor: serviceActor,
       action: 'webhook_endpoint.disable',
       objectId: endpoint_id,

@@ -9,7 +9,7 @@ import type {
 } from '../../contract/webhook-endpoints.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
-import { once, type RunSql } from '../db/once.ts'
+import { once, sqlOfClient } from '../db/once.ts'
 import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
@@ -96,13 +96,13 @@ export function createEndpoints(deps: Deps) {
     const { id = '', owner_id = null } = after ?? before ?? {}
     const fields = { before: before && publicFields(before), after: after && publicFields(after) }
     const entry = { actor, action: `webhook_endpoint.${action}`, objectId: id, ownerId: owner_id, ...fields }
-    return audit.record(sqlOf(client), entry)
+    return audit.record(sqlOfClient(client), entry)
   }
 
   /** Answers that show a secret are remembered for a repeat, sealed. */
   const shownOnce = ({ idempotency }: By, work: (client: PoolClient) => Promise<ShownEndpoint>) =>
     store.transaction(client =>
-      once(sqlOf(client), idempotency && { ...idempotency, sealer: deps.answerSealer }, () => work(client)),
+      once(sqlOfClient(client), idempotency && { ...idempotency, sealer: deps.answerSealer }, () => work(client)),
     )
 
   return {
@@ -194,8 +194,3 @@ interface Change {
   readonly before?: EndpointRow
   readonly after?: EndpointRow
 }
-
-const sqlOf =
-  (client: PoolClient): RunSql =>
-  (text, values) =>
-    client.query(text, [...values])

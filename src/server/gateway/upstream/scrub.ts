@@ -11,7 +11,18 @@ const harmless = /^(anthropic|openai)-|^(accept|content-type|user-agent)$/
  * What a deployment's calls are authorised by, as far as the configuration states it. Any header of an operator may be a
  * credential, whatever its name.
  */
-export function secretsOf({ apiKey, headers, aws }: Deployment): string[] {
+export function secretsOf(deployment: Deployment): readonly string[] {
+  const known = found.get(deployment)
+  if (known) return known
+  const secrets = foundIn(deployment)
+  found.set(deployment, secrets)
+  return secrets
+}
+
+/** Every answer is looked at for them, and a deployment does not change. */
+const found = new WeakMap<Deployment, readonly string[]>()
+
+function foundIn({ apiKey, headers, aws }: Deployment): string[] {
   const values = Object.entries(headers).flatMap(([name, value]) =>
     harmless.test(name.toLowerCase()) ? [] : [value, value.replace(/^\w+\s+/, '')],
   )

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
 import type { BudgetReached, NewEvent, SessionEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
 import { AppError } from '../../platform/errors.ts'
-import { createLog } from '../../platform/log.ts'
-import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import type { RunContext } from '../runtime.ts'
 import type { Message } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -14,24 +13,6 @@ type Said = 'tool' | 'done'
 /** What becomes of one model call: an answer, a refusal of the gateway, or one of the provider. */
 type Step = Said | AppError | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 
-const prompt = {
-  id: 'msg_1',
-  parts: [{ type: 'text' as const, text: 'Go' }],
-  model: 'demo',
-  system: null,
-  principal: 'ada',
-  key_id: null,
-}
-const session = {
-  id: 'ses_1',
-  owner_id: 'ada',
-  agent_id: '',
-  system: '',
-  tools: {},
-  config: {},
-  environment: {},
-  timezone: null,
-}
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
 const usedUp: BudgetReached = {
@@ -87,18 +68,9 @@ function createRig(steps: readonly Step[], onWait: () => void = () => undefined)
       return { outcome: 'completed', status: 200, stopReason: undefined, usage, firstContentMs: 1 } as const
     },
   }
-  const sandbox = {
-    async exec({ command }: { command: string }) {
-      commands.push(command)
-      return { outcome: 'exited', exitCode: 0, output: 'ok', outputBytes: 2, truncated: false }
-    },
-  } as unknown as Sandbox
   const runtime = builtinRuntime({
     gateway,
-    sandboxes: { open: async () => sandbox, remove: async () => undefined },
-    markSandboxRunning: async () => undefined,
-    memories: { block: async () => '', lend: () => assert.fail('the session has no agent') },
-    log: createLog('silent'),
+    ...rigOver(commands),
     async wait(ms) {
       waits.push(ms)
       onWait()

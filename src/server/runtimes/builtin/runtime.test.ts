@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
 import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames, type SpokenBlock } from '../../gateway/demo/message-frames.ts'
-import { createLog } from '../../platform/log.ts'
-import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import type { RunContext } from '../runtime.ts'
 import { Conversation, type Message } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -16,24 +15,6 @@ interface Turn {
   readonly tools: readonly ('bash' | 'read')[]
 }
 
-const prompt = {
-  id: 'msg_1',
-  parts: [{ type: 'text' as const, text: 'Go' }],
-  model: 'demo',
-  system: null,
-  principal: 'ada',
-  key_id: null,
-}
-const session = {
-  id: 'ses_1',
-  owner_id: 'ada',
-  agent_id: '',
-  system: '',
-  tools: {},
-  config: {},
-  environment: {},
-  timezone: null,
-}
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
 /** A model that follows its script by what the conversation already holds, and says "done" at its end. */
@@ -82,19 +63,8 @@ function messageOf(turn: Turn | undefined, at: number) {
 }
 
 /** A runtime on that model, and the commands that really ran. */
-function createRig(gateway: ReturnType<typeof scriptedGateway>, ran: string[]) {
-  const sandbox = {
-    files: { read: async () => Buffer.from('hello\n') },
-    async exec({ command }: { command: string }) {
-      ran.push(command)
-      return { outcome: 'exited', exitCode: 0, output: 'ok', outputBytes: 2, truncated: false }
-    },
-  } as unknown as Sandbox
-  const sandboxes = { open: async () => sandbox, remove: async () => undefined }
-  const memories = { block: async () => '', lend: () => assert.fail('the session has no agent') }
-  const markSandboxRunning = async () => undefined
-  return builtinRuntime({ gateway, sandboxes, memories, markSandboxRunning, log: createLog('silent') })
-}
+const createRig = (gateway: ReturnType<typeof scriptedGateway>, ran: string[]) =>
+  builtinRuntime({ gateway, ...rigOver(ran) })
 
 type Rig = ReturnType<typeof createRig>
 

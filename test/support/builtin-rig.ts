@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { createLog } from '../../src/server/platform/log.ts'
+import type { Sandbox } from '../../src/server/sandboxes/sandbox.ts'
+
+/** A prompt of the master key. */
+export const prompt = {
+  id: 'msg_1',
+  parts: [{ type: 'text' as const, text: 'Go' }],
+  model: 'demo',
+  system: null,
+  principal: 'ada',
+  key_id: null,
+}
+
+/** A session without an agent. */
+export const session = {
+  id: 'ses_1',
+  owner_id: 'ada',
+  agent_id: '',
+  system: '',
+  tools: {},
+  config: {},
+  environment: {},
+  timezone: null,
+}
+
+/** What the built-in runtime needs besides its gateway; `commands` gets what really ran. */
+export function rigOver(commands: string[]) {
+  const sandbox = {
+    files: { read: async () => Buffer.from('hello\n') },
+    async exec({ command }: { command: string }) {
+      commands.push(command)
+      return { outcome: 'exited', exitCode: 0, output: 'ok', outputBytes: 2, truncated: false }
+    },
+  } as unknown as Sandbox
+  return {
+    sandboxes: { open: async () => sandbox, remove: async () => undefined },
+    memories: { block: async () => '', lend: () => assert.fail('the session has no agent') },
+    markSandboxRunning: async () => undefined,
+    log: createLog('silent'),
+  }
+}
