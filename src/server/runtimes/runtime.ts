@@ -13,6 +13,27 @@ export interface Capabilities {
   readonly model_per_prompt: boolean
 }
 
+/** The flags of a runtime that can do nothing yet: name what it can. */
+export const noCapabilities: Capabilities = {
+  streaming: false,
+  interrupt: false,
+  steer: false,
+  approvals: false,
+  files: false,
+  resume: false,
+  cost: false,
+  model_per_prompt: false,
+}
+
+/** What a provider calls the things of a session; the first three stand in the session's record. */
+export interface ProviderRefs {
+  readonly runtime_agent_ref_id: string | null
+  readonly provider_session_id: string | null
+  readonly provider_run_id: string | null
+  /** What else the runtime must find again after a crash, in a shape of its own; a few KB. */
+  readonly runtime_state: Readonly<Record<string, unknown>>
+}
+
 /** What a runtime may know of the session that it runs. */
 export interface RunSession {
   readonly id: string
@@ -25,6 +46,9 @@ export interface RunSession {
   readonly config: Readonly<Record<string, unknown>>
   readonly environment: Readonly<Record<string, unknown>>
   readonly timezone: string | null
+  readonly title: string
+  /** As they were when the run was taken up; see `RunContext.remember`. */
+  readonly refs: ProviderRefs
 }
 
 export interface RunPrompt {
@@ -42,6 +66,13 @@ export interface RunPrompt {
 /** Whom model calls are checked against and booked on. */
 export type Payer = Pick<Caller, 'principal' | 'key'>
 
+/** What a person said to a tool call that asks. */
+export interface Decision {
+  readonly result: 'allow' | 'deny'
+  /** Why it was denied, for the model. */
+  readonly message: string | undefined
+}
+
 /** What the engine lends to a run. */
 export interface RunContext {
   /** Model calls are booked under it. */
@@ -58,14 +89,32 @@ export interface RunContext {
   readonly payer: (prompt: RunPrompt) => Promise<Payer | undefined>
   /** Shows text of an `agent.message` that is still being written. `eventId` is that of the event to come. */
   readonly preview: (eventId: string, text: string) => void
+  /**
+   * Stores what the provider calls things, under the fence of the run, before it resolves. Do so before the call that
+   * makes the thing, where the id can be chosen by us; else right behind it. Rejects when the session is not ours any more.
+   */
+  readonly remember: (refs: Partial<ProviderRefs>) => Promise<void>
+  /**
+   * Waits for what a person says to a tool call, named by the id of its `agent.tool_use`. Ask by yielding that event with
+   * `evaluated_permission: 'ask'` and then `requiresAction`. Undefined when the run has to end, or to be handed over, before;
+   * the next owner asks again, and gets what was said meanwhile.
+   */
+  readonly decision: (eventId: string) => Promise<Decision | undefined>
+}
+
+/** Events, and what the provider calls things since: stored in one transaction. */
+export interface RememberingBatch {
+  readonly events: readonly NewEvent[]
+  readonly refs: Partial<ProviderRefs>
 }
 
 /**
  * Events that belong together: the engine stores a batch in one transaction before it asks for the next, so a runtime may
  * act on what it has yielded. The last batch of a run ends in `session.status_idle` or a final `session.error`. With
- * the stop reason `budget_reached` the run is not over: it is taken up again once there is room.
+ * the stop reason `budget_reached` the run is not over: it is taken up again once there is room. With `requires_action` it
+ * goes on at once: ask for `RunContext.decision`, and say `session.status_running` when work goes on.
  */
-export type Batch = readonly NewEvent[]
+export type Batch = readonly NewEvent[] | RememberingBatch
 
 /** Something that runs agents. Failure is an event, not an exception. */
 export interface Runtime {
@@ -74,7 +123,88 @@ export interface Runtime {
   /** Begins the prompt, or goes on with it after a crash: the log tells which. */
   run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch>
   /** Frees what the runtime keeps for a session that was deleted. Succeeds when there is nothing. */
-  dispose(sessionId: string): Promise<void>
+  dispose(session: DisposedSession): Promise<void>
+}
+
+/** A session that was deleted, and what the provider may still keep of it. */
+export interface DisposedSession {
+  readonly id: string
+  readonly refs: ProviderRefs
+}
+
+/** The runtimes of this server: those that are built in, and harnesses by their alias. */
+export interface RuntimeRegistry {
+  /** By built-in id or alias, with the credential that is stored now; undefined when there is none of that name. */
+  find(name: string): Promise<Runtime | undefined>
+  /** Why no session may begin on it: not known, or without a credential. Undefined when one may. */
+  refusal(name: string): Promise<string | undefined>
+  /** All of them, built-in ones first. */
+  list(): Promise<readonly RuntimeInfo[]>
+}
+
+export interface RuntimeInfo {
+  readonly id: string
+  readonly name: string
+  readonly connected: boolean
+  readonly capabilities: Capabilities
+}
+
+/** Where a foreign runtime answers, and what opens it. */
+export interface RuntimeEndpoint {
+  /** Built-in id or alias. */
+  readonly id: string
+  /** Without a slash at its end. */
+  readonly apiBase: string
+  readonly apiKey: string | undefined
+}
+
+/** Names of the protocols that foreign runtimes speak. Gaps: section 10. */
+export type ApiSpec = 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
+
+/** A protocol of foreign runtimes. */
+export interface RuntimeKind {
+  readonly spec: ApiSpec
+  readonly capabilities: Capabilities
+  /** The runtime behind an endpoint. Costs nothing: no connection is made before it runs. */
+  connect(endpoint: RuntimeEndpoint): Runtime
+  /** Makes the cheapest call that proves address and credential. Rejects with `RuntimeFailure`. */
+  check(endpoint: RuntimeEndpoint, signal: AbortSignal): Promise<void>
+  /** Models that it offers; empty when it does not say. Rejects with `RuntimeFailure`. */
+  models(endpoint: RuntimeEndpoint, signal: AbortSignal): Promise<readonly RuntimeModel[]>
+}
+
+export interface RuntimeModel {
+  readonly id: string
+  readonly display_name: string
+}
+
+/** What went wrong at a foreign runtime, in words for the caller: no credential, no markup, at most 500 characters. */
+export class RuntimeFailure extends Error {
+  /** One of the Managed Agents error types. */
+  readonly type: string
+  /** HTTP status of the refusal; undefined when none came. */
+  readonly status: number | undefined
+  /** The provider's own word for it, such as `agent_busy`. */
+  readonly code: string | undefined
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    type: string,
+    message: string,
+    details: {
+      readonly status?: number | undefined
+      readonly code?: string | undefined
+      readonly retryAfterMs?: number | undefined
+      readonly cause?: unknown
+    } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'RuntimeFailure'
+    this.type = type
+    this.status = details.status
+    this.code = details.code
+    this.retryAfterMs = details.retryAfterMs
+  }
 }
 
 /** A run that failed for good. `type` is one of the Managed Agents error types. Dialects: section 1.6. */
@@ -88,6 +218,13 @@ export const idle = (stopReason: { readonly type: string }, details: object | nu
   type: 'session.status_idle',
   stop_reason: stopReason,
   stop_details: details,
+})
+
+/** Asks a person about tool calls, named by the ids of their `agent.tool_use` events. */
+export const requiresAction = (eventIds: readonly string[]): NewEvent => ({
+  type: 'session.status_idle',
+  stop_reason: { type: 'requires_action', event_ids: eventIds },
+  stop_details: null,
 })
 
 /** A run that was stopped on request. */
