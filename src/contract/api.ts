@@ -1,4 +1,5 @@
 import { agentRoutes } from './agents.ts'
+import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
 import { eventRoutes } from './events.ts'
@@ -10,6 +11,7 @@ import { modelRoutes } from './models.ts'
 import { openAiRoutes } from './openai.ts'
 import { providerRoutes } from './providers.ts'
 import type { Route } from './route.ts'
+import { agentRuntimeRoutes, harnessRoutes } from './runtimes.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
 import { skillRoutes } from './skills.ts'
@@ -34,8 +36,11 @@ export const api = {
   Webhooks: webhookRoutes,
   Sessions: sessionRoutes,
   Events: eventRoutes,
+  Approvals: approvalRoutes,
   Schedules: scheduleRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
+  RuntimeHarnesses: harnessRoutes,
+  AgentRuntimes: agentRuntimeRoutes,
   Keys: keyRoutes,
   Budgets: budgetRoutes,
   Vault: vaultRoutes,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Verdict } from './approvals.ts'
 import { route } from './route.ts'
 import { Nullable } from './schemas.ts'
 
@@ -24,10 +25,18 @@ export type NewEvent = { readonly id?: string; readonly type: string; readonly [
 
 /** Types after which no prompt runs any more, until the next `session.status_running`. */
 export function endsRun(event: { readonly type: string; readonly [field: string]: unknown }): boolean {
-  if (event.type === 'session.status_idle' || event.type === 'session.deleted') return true
+  if (event.type === 'session.status_idle') return askedBy(event).length === 0
+  if (event.type === 'session.deleted') return true
   if (event.type !== 'session.error') return false
   const error = event['error'] as { retry_status?: { type?: string } } | undefined
   return error?.retry_status?.type !== 'retrying'
+}
+
+/** The ids of the `agent.tool_use` events that wait for a person since this event; empty for any other. */
+export function askedBy(event: { readonly type: string; readonly [field: string]: unknown }): readonly string[] {
+  if (event.type !== 'session.status_idle') return []
+  const reason = event['stop_reason'] as { readonly type?: string; readonly event_ids?: unknown } | null | undefined
+  return reason?.type === 'requires_action' && Array.isArray(reason.event_ids) ? reason.event_ids.map(String) : []
 }
 
 /** `stop_reason` of a session that a budget has stopped. It goes on by itself once there is room again. */
@@ -69,6 +78,15 @@ const TextContent = Type.Array(
 const SentEvent = Type.Union([
   Type.Object({ type: Type.Literal('user.message'), content: TextContent }),
   Type.Object({ type: Type.Literal('user.interrupt') }),
+  Type.Object({
+    type: Type.Literal('user.tool_confirmation'),
+    tool_use_id: Type.String({
+      maxLength: 200,
+      description: 'Id of the `agent.tool_use` event, or of the runtime’s call',
+    }),
+    result: Verdict,
+    deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+  }),
 ])
 
 export const eventRoutes = {
@@ -100,7 +118,7 @@ export const eventRoutes = {
     params: SessionPath,
     body: Type.Object({ events: Type.Array(SentEvent, { minItems: 1, maxItems: 100 }) }),
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
-    summary: 'Send user events: a message, an interrupt',
+    summary: 'Send user events: a message, an interrupt, the answer to a tool call that asks',
   }),
   ticket: route({
     id: 'events.ticket',

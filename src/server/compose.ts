@@ -62,6 +62,9 @@ import { createTicker } from './schedules/ticker.ts'
 import { createReseal } from './secrets/reseal.ts'
 import { loadServiceSecret } from './secrets/service-secret.ts'
 import { secretStore } from './secrets/store.ts'
+import { serveApprovals } from './sessions/approval-routes.ts'
+import { approvalStore } from './sessions/approval-store.ts'
+import { createApprovals } from './sessions/approvals.ts'
 import { createEventLog } from './sessions/event-log.ts'
 import { serveEvents } from './sessions/event-routes.ts'
 import { eventStore } from './sessions/event-store.ts'
@@ -235,14 +238,18 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const sessionRows = sessionStore(pool)
   const { markSandboxRunning } = sessionRows
   const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, memories: sessionMemories, log })
-  const runtimes: ReadonlyMap<string, Runtime> = new Map([[builtin.id, builtin]])
+  const byId: ReadonlyMap<string, Runtime> = new Map([[builtin.id, builtin]])
+  const runtimes = {
+    find: async (name: string) => byId.get(name),
+    refusal: async (name: string) => (byId.has(name) ? undefined : 'is not known'),
+  }
 
   // agents
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
     defaults: () => ({ model: defaultModel(), runtime: builtin.id, harness: builtin.id }),
-    isRuntime: id => runtimes.has(id),
+    isRuntime: id => byId.has(id),
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },
   })
@@ -255,6 +262,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const prompts = promptStore(pool)
   const pauses = pauseStore(pool)
   const events = eventStore(pool)
+  const approvalRows = approvalStore(pool)
   const leaseRows = leaseStore(pool)
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const eventLog = createEventLog({ pool, store: events, live })
@@ -264,6 +272,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     sessions: sessionRows,
     prompts,
     pauses,
+    approvals: approvalRows,
     events,
     eventLog,
     live,
@@ -285,6 +294,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     channel: budgetChannel,
     log,
   })
+  const approvals = createApprovals({ pool, store: approvalRows, sessions: sessionRows, eventLog })
   const sessions = createSessions({
     pool,
     store: sessionRows,
@@ -293,11 +303,12 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     agents: agentRows,
     runtimes,
     budgets: budgetRows,
+    approvals,
     queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
     defaultModel,
-    dispose: async sessionId => {
-      await runner.settled(sessionId)
-      await Promise.all([...runtimes.values()].map(runtime => runtime.dispose(sessionId)))
+    dispose: async session => {
+      await runner.settled(session.id)
+      await (await runtimes.find(session.runtime))?.dispose(session)
     },
   })
 
@@ -363,7 +374,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const app = createServer({ authenticate, log, translateError: asUnavailable })
   const closeServer = createCloseServer(app)
   const providers = () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))]
-  serveSystem(app, { readiness, providers, gateway, runtimes })
+  serveSystem(app, { readiness, providers, gateway, runtimes: byId })
   serveDocs(app)
   serveModels(app, { gateway })
   serveMessages(app, { gateway })
@@ -389,6 +400,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     waitForPrompt: createWaitForPrompt({ prompts, pauses, live }),
     workspaceOf: sessionId => join(workspacesDir, sessionId),
   })
+  serveApprovals(app, { approvals })
   serveWebhooks(app, { admission, webhooks })
   serveSchedules(app, { schedules })
   serveWebhookEndpoints(app, { endpoints })

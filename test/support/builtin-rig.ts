@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import type { NewEvent, SessionEvent } from '../../src/contract/events.ts'
 import { createLog } from '../../src/server/platform/log.ts'
+import type { RunContext } from '../../src/server/runtimes/runtime.ts'
 import type { Sandbox } from '../../src/server/sandboxes/sandbox.ts'
+import { noRefs } from './run-rig.ts'
 
 /** A prompt of the master key. */
 export const prompt = {
@@ -22,7 +25,26 @@ export const session = {
   config: {},
   environment: {},
   timezone: null,
+  title: 'A session',
+  refs: noRefs,
 }
+
+/** The context of a run on `log`, in which nobody decides anything. */
+export const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}): RunContext => ({
+  runId: 'run_1',
+  signal: new AbortController().signal,
+  isDraining: () => false,
+  async *history() {
+    yield* log as SessionEvent[]
+  },
+  prompts: async () => [prompt],
+  payer: async ({ principal }) => ({ principal, key: undefined }),
+  preview: () => undefined,
+  remember: async () => undefined,
+  decision: async () => undefined,
+  spend: async () => true,
+  ...changes,
+})
 
 /** What the built-in runtime needs besides its gateway; `commands` gets what really ran. */
 export function rigOver(commands: string[]) {

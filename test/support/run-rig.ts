@@ -1,13 +1,13 @@
 import type { NewEvent, SessionEvent } from '../../src/contract/events.ts'
 import { newId } from '../../src/server/platform/ids.ts'
-import type {
-  Batch,
-  Decision,
-  ProviderRefs,
-  RunContext,
-  RunPrompt,
-  RunSession,
-  Runtime,
+import {
+  type Decision,
+  type ProviderRefs,
+  partsOf,
+  type RunContext,
+  type RunPrompt,
+  type RunSession,
+  type Runtime,
 } from '../../src/server/runtimes/runtime.ts'
 
 /** A session whose provider knows nothing of it yet. */
@@ -118,15 +118,14 @@ export function runRig(first: RunSession = sessionWith()) {
           onRemember(changes)
         },
         decision: decide,
+        spend: async () => true,
       }
       for await (const batch of runtime.run({ ...first, refs }, prompt, context)) {
-        const events = eventsOf(batch)
+        const { events, refs: changes } = partsOf(batch)
         append(events)
-        if ('events' in batch) refs = { ...refs, ...batch.refs }
+        refs = { ...refs, ...changes }
         if (onBatch(events)) return
       }
     },
   }
 }
-
-const eventsOf = (batch: Batch): readonly NewEvent[] => ('events' in batch ? batch.events : batch)

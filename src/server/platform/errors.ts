@@ -34,9 +34,11 @@ export const notFound = (
     | 'budget'
     | 'vault entry'
     | 'provider'
+    | 'runtime'
     | 'schedule'
     | 'webhook endpoint'
-    | 'delivery',
+    | 'delivery'
+    | 'approval',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

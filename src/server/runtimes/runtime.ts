@@ -100,6 +100,11 @@ export interface RunContext {
    * the next owner asks again, and gets what was said meanwhile.
    */
   readonly decision: (eventId: string) => Promise<Decision | undefined>
+  /**
+   * Uses an allowed tool call up, before it runs: true once. False means that an owner before us had begun to run it. Not
+   * for runtimes that hand the decision on: whoever runs the tool sees to that.
+   */
+  readonly spend: (eventId: string) => Promise<boolean>
 }
 
 /** Events, and what the provider calls things since: stored in one transaction. */
@@ -115,6 +120,15 @@ export interface RememberingBatch {
  * goes on at once: ask for `RunContext.decision`, and say `session.status_running` when work goes on.
  */
 export type Batch = readonly NewEvent[] | RememberingBatch
+
+/** The parts of a batch. */
+export const partsOf = (batch: Batch): BatchParts => ('events' in batch ? batch : { events: batch, refs: undefined })
+
+export interface BatchParts {
+  readonly events: readonly NewEvent[]
+  /** Undefined: nothing to remember. */
+  readonly refs: Partial<ProviderRefs> | undefined
+}
 
 /** Something that runs agents. Failure is an event, not an exception. */
 export interface Runtime {
@@ -153,9 +167,13 @@ export interface RuntimeInfo {
 export interface RuntimeEndpoint {
   /** Built-in id or alias. */
   readonly id: string
-  /** Without a slash at its end. */
+  /** Without a slash at its end; empty for a program that the service starts. */
   readonly apiBase: string
   readonly apiKey: string | undefined
+  /** The program to start and its arguments. Of the configuration file only. Security: S30. */
+  readonly command?: readonly string[]
+  /** Variables for the program. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Names of the protocols that foreign runtimes speak. Gaps: section 10. */

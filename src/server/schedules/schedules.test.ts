@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
+import { registryOf } from '../../../test/support/registry-of.ts'
 import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
 import { agentStore } from '../agents/store.ts'
 import { createAudit } from '../audit/audit.ts'
@@ -52,7 +53,7 @@ function sessionsOf() {
   const eventLog = createEventLog({ pool, store: events, live })
   const wakeUps = { send: async () => undefined }
   const pauses = pauseStore(pool)
-  const runtimes = new Map([['builtin', { id: 'builtin' } as Runtime]])
+  const runtimes = registryOf({ id: 'builtin' } as Runtime)
   const queue = createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps })
   const dispose = async () => undefined
   return createSessions({
@@ -64,6 +65,7 @@ function sessionsOf() {
     runtimes,
     queue,
     budgets: { setLimits: async () => undefined },
+    approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
     defaultModel: () => 'demo',
     dispose,
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { registryOf } from '../../../test/support/registry-of.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Runtime } from '../runtimes/runtime.ts'
 import { isTimeZone, planSession, titleOf } from './new-session.ts'
@@ -25,7 +26,7 @@ const plan = (body: Parameters<typeof planSession>[1], found: object | undefined
         version: async (_id, version) =>
           version < 3 ? ({ version, agent: { ...found, version } } as never) : undefined,
       },
-      runtimes: new Map([['builtin', builtin]]),
+      runtimes: registryOf(builtin),
       defaultModel: () => 'default-model',
     },
     body,

@@ -4,12 +4,12 @@ import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import type { Runtime } from '../runtimes/runtime.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { NewSession } from './session-store.ts'
 
 interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly runtimes: ReadonlyMap<string, Runtime>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal'>
   readonly defaultModel: () => string
 }
 
@@ -26,14 +26,15 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   const timezone = timezoneOf(body)
   const environment = environmentOf(body)
   const wanted = body.agent_id ?? body.agent
-  const alias = body.agent_id === undefined && wanted !== undefined && deps.runtimes.has(wanted) ? wanted : undefined
+  const alias = await aliasIn(deps, body)
   const agent =
     alias === undefined && wanted !== undefined
       ? await activeAgent(deps, { id: wanted, version: body.agent_version }, caller)
       : undefined
   const runtime = body.runtime ?? alias ?? agent?.config['runtime'] ?? 'builtin'
-  if (typeof runtime !== 'string' || !deps.runtimes.has(runtime)) {
-    throw invalid(`runtime ${JSON.stringify(runtime)} is not known; see GET /api/capabilities for those that are`)
+  const refusal = typeof runtime === 'string' ? await deps.runtimes.refusal(runtime) : 'is not a name'
+  if (typeof runtime !== 'string' || refusal !== undefined) {
+    throw invalid(`runtime ${JSON.stringify(runtime)} ${refusal}`)
   }
   const session = {
     id: newId('ses'),
@@ -49,6 +50,12 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   }
   const model = body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel()
   return { session, model, budgetUsd: budgetOf(agent) }
+}
+
+/** A harness that is named where an agent could be. An agent has an id that no harness can have, and `agent_id` wins. */
+async function aliasIn({ runtimes }: Deps, { agent_id, agent }: SessionCreate): Promise<string | undefined> {
+  if (agent_id !== undefined || agent === undefined) return undefined
+  return (await runtimes.find(agent)) ? agent : undefined
 }
 
 /** Agents are checked when they are written; those of older releases may have anything there. */

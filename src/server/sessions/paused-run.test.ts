@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
+import { registryOf } from '../../../test/support/registry-of.ts'
 import type { BudgetReached, NewEvent } from '../../contract/events.ts'
 import type { PromptMode } from '../../contract/sessions.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { masterCaller } from '../http/caller.ts'
 import { createLog } from '../platform/log.ts'
 import { type Batch, failed, idle, type Runtime } from '../runtimes/runtime.ts'
+import { approvalStore } from './approval-store.ts'
+import { createApprovals } from './approvals.ts'
 import { createEventLog } from './event-log.ts'
 import { eventStore } from './event-store.ts'
 import { leaseStore } from './lease-store.ts'
@@ -59,7 +62,8 @@ function createEngine(t: TestContext, ...parts: Part[]) {
     },
     dispose: async () => undefined,
   }
-  const runtimes = new Map([['builtin', runtime as Runtime]])
+  const runtimes = registryOf(runtime as Runtime)
+  const approvals = approvalStore(pool)
   const sessions = sessionStore(pool)
   const prompts = promptStore(pool)
   const pauses = pauseStore(pool)
@@ -71,7 +75,7 @@ function createEngine(t: TestContext, ...parts: Part[]) {
   const wakeUps = { send: async (_client: unknown, id: string) => void woken.add(id) }
   const reads = { find: async () => undefined, version: async () => undefined }
   const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
-  const shared = { sessions, prompts, pauses, events, eventLog, live, log, agents, runtimes }
+  const shared = { sessions, prompts, pauses, approvals, events, eventLog, live, log, agents, runtimes }
   const runner = new Runner({
     ...shared,
     keys: { byId: () => undefined },
@@ -85,6 +89,7 @@ function createEngine(t: TestContext, ...parts: Part[]) {
     ...shared,
     pool,
     store: sessions,
+    approvals: createApprovals({ pool, store: approvals, sessions, eventLog }),
     queue,
     budgets: { setLimits: async () => undefined },
     defaultModel: () => 'demo',

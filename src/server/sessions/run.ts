@@ -1,8 +1,27 @@
-import { type BudgetReached, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
+import type { PoolClient } from 'pg'
+import {
+  askedBy,
+  type BudgetReached,
+  budgetReached,
+  endsRun,
+  type NewEvent,
+  type SessionEvent,
+} from '../../contract/events.ts'
 import type { Keys } from '../keys/keys.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
-import { type Batch, failed, type RunContext, type RunSession, type Runtime, stopped } from '../runtimes/runtime.ts'
+import {
+  type BatchParts,
+  failed,
+  type ProviderRefs,
+  partsOf,
+  type RunContext,
+  type RunSession,
+  type Runtime,
+  stopped,
+} from '../runtimes/runtime.ts'
+import type { ApprovalStore } from './approval-store.ts'
+import { awaitDecision } from './decision.ts'
 import { type EventLog, FenceLost, whileHeld } from './event-log.ts'
 import type { EventStore } from './event-store.ts'
 import type { HeldSession } from './leases.ts'
@@ -15,6 +34,7 @@ export interface RunDeps {
   readonly sessions: SessionStore
   readonly prompts: PromptStore
   readonly pauses: PauseStore
+  readonly approvals: ApprovalStore
   readonly events: EventStore
   readonly eventLog: EventLog
   readonly live: LiveEvents
@@ -62,13 +82,14 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   await begin(deps, task, runId)
   const refusal = refusalOf(task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
-  const driven = drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
-  const { last, hasProgressed } = await driven.finally(limit.end)
+  const driving = drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
+  const driven = await driving.finally(limit.end)
+  const { last, hasProgressed } = driven
   const end = refusal ?? last
   if (held.lost.aborted) throw new FenceLost(held.sessionId)
   const reached = end?.map(budgetReached).find(Boolean)
   if (end && reached) return pause(deps, task, { runId, batch: end, reached, hasProgressed })
-  if (end) return finish(deps, task, { runId, batch: end })
+  if (end) return finish(deps, task, { runId, batch: end, refs: driven.refs })
   if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled' })
   if (limit.signal.aborted) return finish(deps, task, { runId, batch: [outOfTime(limit.seconds)] })
   if (deps.isDraining()) return
@@ -89,7 +110,9 @@ const outOfTime = (seconds: number): NewEvent =>
 /** What came of a runtime's work. */
 interface Driven {
   /** Not yet stored; undefined when it was stopped before. */
-  readonly last: Batch | undefined
+  readonly last: readonly NewEvent[] | undefined
+  /** What the last batch says of the provider's names. */
+  readonly refs?: Partial<ProviderRefs> | undefined
   /** The model said something, or a tool did. */
   readonly hasProgressed: boolean
 }
@@ -102,11 +125,12 @@ async function drive(
 ): Promise<Driven> {
   let hasProgressed = false
   try {
-    const context = { runId, signal, isDraining: deps.isDraining, ...contextOf(deps, held, runId) }
+    const context = { runId, signal, isDraining: deps.isDraining, ...contextOf(deps, held, { runId, signal }) }
     for await (const batch of runtime.run(session, prompt, context)) {
-      if (batch.some(event => endsRun(event))) return { last: batch, hasProgressed }
-      await deps.eventLog.append(held, batch)
-      hasProgressed ||= batch.some(({ type }) => type.startsWith('agent.'))
+      const { events, refs } = partsOf(batch)
+      if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
+      await deps.eventLog.append(held, events, alongside(deps, held, { events, refs }))
+      hasProgressed ||= events.some(({ type }) => type.startsWith('agent.'))
     }
     return { last: undefined, hasProgressed }
   } catch (error) {
@@ -118,9 +142,19 @@ async function drive(
   }
 }
 
-const ended: Batch = [failed('unknown_error', 'the runtime ended without a result')]
+/** What is stored with a batch besides its events: the provider's names, and questions to people. */
+function alongside({ sessions, approvals }: RunDeps, held: HeldSession, { events, refs }: BatchParts) {
+  const asked = events.flatMap(askedBy)
+  if (!refs && asked.length === 0) return undefined
+  return async (client: PoolClient) => {
+    if (refs) await sessions.remember(client, held, refs)
+    if (asked.length > 0) await approvals.open(client, held.sessionId, asked)
+  }
+}
 
-const stampLast = (batch: Batch, promptId: string, runId: string): NewEvent[] =>
+const ended = [failed('unknown_error', 'the runtime ended without a result')]
+
+const stampLast = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
   batch.map(event => (endsRun(event) ? { ...event, prompt_id: promptId, run_id: runId } : event))
 
 /** Marks the prompt as running and says so, unless an owner before us did. */
@@ -133,7 +167,7 @@ async function begin({ prompts, eventLog }: RunDeps, { held, prompt }: RunTask, 
   await eventLog.append(held, [running], client => prompts.start(client, prompt.id, runId))
 }
 
-function refusalOf({ held, prompt, row }: RunTask): Batch | undefined {
+function refusalOf({ held, prompt, row }: RunTask): readonly NewEvent[] | undefined {
   if (prompt.state === 'running' && held.wasAbandoned && prompt.resumes >= maxResumes) {
     return [failed('unknown_error', `the prompt was cut off ${maxResumes + 1} times; it is not tried again`)]
   }
@@ -148,16 +182,23 @@ const promptStates = { completed: 'done', failed: 'error', cancelled: 'cancelled
 interface RunEnd {
   readonly runId: string
   /** Ends in the event that ends the run. */
-  readonly batch: Batch
+  readonly batch: readonly NewEvent[]
+  readonly refs?: Partial<ProviderRefs> | undefined
   /** By default what the last event says. */
   readonly outcome?: Outcome
 }
 
 /** Stores the last events together with the state of the prompts and of the session. */
-async function finish(deps: RunDeps, { held, prompt }: RunTask, { runId, batch, outcome }: RunEnd): Promise<void> {
-  const { prompts, sessions, eventLog } = deps
+async function finish(
+  deps: RunDeps,
+  { held, prompt }: RunTask,
+  { runId, batch, refs, outcome }: RunEnd,
+): Promise<void> {
+  const { prompts, sessions, approvals, eventLog } = deps
   const reached = outcome ?? (batch.some(({ type }) => type === 'session.error') ? 'failed' : 'completed')
   await eventLog.append(held, stampLast(batch, prompt.id, runId), async client => {
+    if (refs) await sessions.remember(client, held, refs)
+    await approvals.close(client, held.sessionId)
     await prompts.finish(client, held.sessionId, promptStates[reached])
     await sessions.setOutcome(client, held, reached)
   })
@@ -180,10 +221,10 @@ async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): P
 }
 
 function contextOf(
-  { prompts, events, live, keys }: RunDeps,
+  { prompts, sessions, approvals, events, live, keys, isDraining }: RunDeps,
   held: HeldSession,
-  runId: string,
-): Pick<RunContext, 'history' | 'prompts' | 'payer' | 'preview'> {
+  { runId, signal }: { runId: string; signal: AbortSignal },
+): Omit<RunContext, 'runId' | 'signal' | 'isDraining'> {
   const previewed = new Set<string>()
   return {
     history: () => historyOf(events, held),
@@ -194,6 +235,12 @@ function contextOf(
         const found = await keys.byId(key_id)
         return found && { principal, key: found.key }
       }),
+    remember: refs =>
+      whileHeld(held, async () => {
+        if (!(await sessions.remember(undefined, held, refs))) throw new FenceLost(held.sessionId)
+      }),
+    decision: eventId => awaitDecision({ approvals, live }, eventId, { held, signal, isDraining }),
+    spend: eventId => whileHeld(held, () => approvals.spend(eventId)),
     preview(eventId, text) {
       if (!previewed.has(eventId)) {
         previewed.add(eventId)

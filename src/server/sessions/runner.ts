@@ -1,17 +1,17 @@
 import type { AgentStore } from '../agents/store.ts'
 import { AppError } from '../platform/errors.ts'
 import { every, pause } from '../platform/timers.ts'
-import { failed, type RunSession, type Runtime } from '../runtimes/runtime.ts'
+import { failed, noCapabilities, type RunSession, type Runtime, type RuntimeRegistry } from '../runtimes/runtime.ts'
 import { FenceLost, whileHeld } from './event-log.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
 import type { QueuedPrompt } from './prompt-store.ts'
 import { type RunDeps, runPrompt } from './run.ts'
-import type { SessionRow } from './session-store.ts'
+import { refsOf, type SessionRow } from './session-store.ts'
 
 export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   readonly agents: Pick<AgentStore, 'version'>
-  readonly runtimes: ReadonlyMap<string, Runtime>
+  readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly leases: Leases
   readonly leaseStore: LeaseStore
   /** Gives the lease back unless a prompt waits; true when it was given back. */
@@ -147,7 +147,7 @@ export class Runner {
     const { agent_id, agent_version } = row
     const snapshot =
       agent_version === null ? undefined : await whileHeld(held, () => agents.version(agent_id, agent_version))
-    const runtime = runtimes.get(row.runtime) ?? missingRuntime(row.runtime)
+    const runtime = (await whileHeld(held, () => runtimes.find(row.runtime))) ?? missingRuntime(row.runtime)
     const deps = { ...this.#deps, isDraining: () => this.#isDraining }
     const session = toRunSession(row, snapshot?.agent)
     await runPrompt(deps, { held, row, session, runtime, prompt, shutdown: this.#shutdown.signal })
@@ -166,6 +166,8 @@ const toRunSession = (
   config: agent?.config ?? {},
   environment: row.environment,
   timezone: row.timezone,
+  title: row.title,
+  refs: refsOf(row),
 })
 
 /** Stands in for a runtime that was removed after the session was made: its runs fail by name. */
@@ -180,15 +182,4 @@ function missingRuntime(id: string): Runtime {
       throw new AppError('internal', `the runtime ${id} is not available`)
     },
   }
-}
-
-const noCapabilities = {
-  streaming: false,
-  interrupt: false,
-  steer: false,
-  approvals: false,
-  files: false,
-  resume: false,
-  cost: false,
-  model_per_prompt: false,
 }

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ManagedSession, SandboxStatus, Session, SessionStatus } from '../../contract/sessions.ts'
+import type { ProviderRefs } from '../runtimes/runtime.ts'
 import type { Hold, Queryable } from './event-store.ts'
 import { firstInLine, isHeld } from './prompt-store.ts'
 import { type SessionFacts, statusOf } from './status.ts'
@@ -33,6 +34,7 @@ export interface SessionRow extends NewSession {
   readonly runtime_agent_ref_id: string | null
   readonly provider_session_id: string | null
   readonly provider_run_id: string | null
+  readonly runtime_state: ProviderRefs['runtime_state']
   readonly sandbox_status: SandboxStatus
   readonly log_bytes: number
   readonly next_seq: number
@@ -41,6 +43,8 @@ export interface SessionRow extends NewSession {
   readonly updated_at: Date
   readonly held: boolean
   readonly unfinished: number
+  /** A tool call waits for a person. */
+  readonly asks: boolean
   /** The first prompt in line waits for its budget. */
   readonly paused: boolean
   readonly last_outcome: SessionFacts['lastOutcome']
@@ -48,11 +52,12 @@ export interface SessionRow extends NewSession {
 
 const facts = `
   select s.id, s.owner_id, s.title, s.agent, s.agent_id, s.agent_version, s.harness, s.runtime, s.runtime_agent_ref_id,
-         s.provider_session_id, s.provider_run_id, s.environment, s.timezone, s.sandbox_status, s.log_bytes, s.next_seq,
+         s.provider_session_id, s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.sandbox_status, s.log_bytes, s.next_seq,
          s.deleted_at, s.created_at, s.updated_at, s.last_outcome,
          coalesce(s.lease_until > clock_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
+         exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending') as asks,
          coalesce((${firstInLine(isHeld, 's.id')}), false) as paused
   from sessions s`
 
@@ -99,7 +104,7 @@ export function sessionStore(pool: Pool) {
             and ($4::text is null or s.id < $4))
         select * from s
         where $5::text is null or $5 = case
-          when held then 'running' when paused then 'idle' when unfinished > 0 then 'pending'
+          when held and not asks then 'running' when held or paused then 'idle' when unfinished > 0 then 'pending'
           when last_outcome = 'failed' then 'error' else 'idle'
         end
         order by id desc limit $6`
@@ -116,6 +121,25 @@ export function sessionStore(pool: Pool) {
     ): Promise<boolean> {
       const text = `update sessions set last_outcome = $3 where id = $1 and fence = $2 and deleted_at is null`
       const { rowCount } = await on.query(text, [sessionId, fence, outcome])
+      return rowCount === 1
+    },
+
+    /** Stores what the provider calls things; what is not named stays. False when a later fence owns the session. */
+    async remember(
+      on: Queryable | undefined,
+      { sessionId, fence }: Hold,
+      refs: Partial<ProviderRefs>,
+    ): Promise<boolean> {
+      const text = `
+        update sessions
+        set runtime_agent_ref_id = case when $3::jsonb ? 'runtime_agent_ref_id' then $3::jsonb ->> 'runtime_agent_ref_id' else runtime_agent_ref_id end,
+            provider_session_id = case when $3::jsonb ? 'provider_session_id' then $3::jsonb ->> 'provider_session_id' else provider_session_id end,
+            provider_run_id = case when $3::jsonb ? 'provider_run_id' then $3::jsonb ->> 'provider_run_id' else provider_run_id end,
+            runtime_state = coalesce($4::json, runtime_state)
+        where id = $1 and fence = $2 and deleted_at is null`
+      const { runtime_state, ...ids } = refs
+      const state = runtime_state === undefined ? null : JSON.stringify(runtime_state)
+      const { rowCount } = await (on ?? pool).query(text, [sessionId, fence, JSON.stringify(ids), state])
       return rowCount === 1
     },
 
@@ -152,6 +176,14 @@ export function sessionStore(pool: Pool) {
   }
 }
 
+/** What the provider calls the things of a session. */
+export const refsOf = (row: Pick<SessionRow, keyof ProviderRefs>): ProviderRefs => ({
+  runtime_agent_ref_id: row.runtime_agent_ref_id,
+  provider_session_id: row.provider_session_id,
+  provider_run_id: row.provider_run_id,
+  runtime_state: row.runtime_state,
+})
+
 /** The public record of a session. */
 export const toSession = (row: SessionRow): Session => ({
   id: row.id,
@@ -166,6 +198,7 @@ export const toSession = (row: SessionRow): Session => ({
   provider_run_id: row.provider_run_id,
   status: statusOf({
     held: row.held,
+    asks: row.asks,
     paused: row.paused,
     waitingPrompts: row.unfinished,
     lastOutcome: row.last_outcome,

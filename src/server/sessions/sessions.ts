@@ -9,12 +9,13 @@ import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
-import type { Runtime } from '../runtimes/runtime.ts'
+import type { DisposedSession, RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { Approvals } from './approvals.ts'
 import type { Appended, EventLog } from './event-log.ts'
 import { environmentModel, planSession } from './new-session.ts'
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
-import { type NewSession, type SessionRow, type SessionStore, toSession } from './session-store.ts'
+import { type NewSession, refsOf, type SessionRow, type SessionStore, toSession } from './session-store.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -23,11 +24,12 @@ interface Deps {
   readonly eventLog: EventLog
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
   readonly budgets: Pick<BudgetStore, 'setLimits'>
-  readonly runtimes: ReadonlyMap<string, Runtime>
+  readonly approvals: Pick<Approvals, 'decideWithin' | 'closeWithin'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal'>
   readonly queue: PromptQueue
   readonly defaultModel: () => string
   /** Stops what runs for the session in this process and removes its files. */
-  readonly dispose: (sessionId: string) => Promise<void>
+  readonly dispose: (session: DisposedSession & { readonly runtime: string }) => Promise<void>
 }
 
 /** The rules of sessions: creation, the queue, interruption and deletion. */
@@ -117,7 +119,7 @@ export function createSessions(deps: Deps) {
       const row = await store.find(id, caller.ownerScope)
       if (!row || row.deleted_at) throw new AppError('not_found', 'session not found')
       const mode = prompt.mode ?? (await busyModeOf(row))
-      if (mode === 'steer' && !deps.runtimes.get(row.runtime)?.capabilities.steer) {
+      if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
         throw invalid(`mode "steer" is not possible: the runtime ${row.runtime} cannot steer`)
       }
       return changing((client, told) =>
@@ -138,7 +140,11 @@ export function createSessions(deps: Deps) {
         await store.lock(client, id)
         for (const event of sent) {
           if (event.type === 'user.interrupt') await queue.requestStop(client, id, told)
-          else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, told)
+          else if (event.type === 'user.tool_confirmation') {
+            const { tool_use_id, result, deny_message } = event
+            const verdict = { id: tool_use_id, result, message: deny_message ?? undefined }
+            await deps.approvals.decideWithin(client, id, { verdict, caller, told })
+          } else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, told)
         }
         // What a sent event led to is in the log, not in the answer.
         return told.flatMap(({ events }) => events.filter(({ type }) => type.startsWith('user.')))
@@ -156,16 +162,19 @@ export function createSessions(deps: Deps) {
 
     /** Stops all work, cancels what waits, appends the last event, and removes the sandbox. Repeating it succeeds. */
     async remove(id: string, caller: Caller): Promise<void> {
-      if (!(await store.find(id, caller.ownerScope))) throw notFound('session', id)
+      const before = await store.find(id, caller.ownerScope)
+      if (!before) throw notFound('session', id)
       await changing(async (client, told) => {
         const row = await store.lock(client, id)
         if (!row || row.deleted_at) return
         told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.deleted' }]))
         await prompts.cancelAll(client, id)
+        await deps.approvals.closeWithin(client, id)
         await store.markDeleted(client, id)
         await store.notifyOwner(client, id)
       })
-      await deps.dispose(id)
+      const { runtime } = before
+      await deps.dispose({ id, runtime, refs: refsOf((await store.find(id)) ?? before) })
     },
 
     async withdraw(id: string, promptId: string, caller: Caller): Promise<void> {
@@ -232,3 +241,9 @@ interface ListFilter {
 type SentEvent =
   | { readonly type: 'user.message'; readonly content: readonly PromptPart[] }
   | { readonly type: 'user.interrupt' }
+  | {
+      readonly type: 'user.tool_confirmation'
+      readonly tool_use_id: string
+      readonly result: 'allow' | 'deny'
+      readonly deny_message?: string | null
+    }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type SessionFacts, statusOf } from './status.ts'
 
-type Row = readonly [SessionFacts['held'], SessionFacts['paused'], number, SessionFacts['lastOutcome'], string]
+type Row = readonly [SessionFacts['held'], SessionFacts['paused'], number, SessionFacts['lastOutcome'], string, 'asks'?]
 
 const table: readonly Row[] = [
   [false, false, 0, null, 'idle'],
@@ -18,11 +18,13 @@ const table: readonly Row[] = [
   [false, true, 1, null, 'idle'],
   [false, true, 3, 'failed', 'idle'],
   [true, true, 2, null, 'running'],
+  [true, false, 1, null, 'idle', 'asks'],
+  [false, false, 1, null, 'pending', 'asks'],
 ]
 
-for (const [held, paused, waitingPrompts, lastOutcome, status] of table) {
-  const facts = `${held ? 'held' : 'not held'}${paused ? ', paused' : ''}, ${waitingPrompts} waiting, last run ${lastOutcome ?? 'none'}`
+for (const [held, paused, waitingPrompts, lastOutcome, status, asks] of table) {
+  const facts = `${held ? 'held' : 'not held'}${paused ? ', paused' : ''}${asks ? ', with a question' : ''}, ${waitingPrompts} waiting, last run ${lastOutcome ?? 'none'}`
   test(`a session is ${status} when it is ${facts}`, () => {
-    assert.equal(statusOf({ held, paused, waitingPrompts, lastOutcome }), status)
+    assert.equal(statusOf({ held, asks: asks === 'asks', paused, waitingPrompts, lastOutcome }), status)
   })
 }

@@ -3,6 +3,8 @@ import type { SessionStatus } from '../../contract/sessions.ts'
 export interface SessionFacts {
   /** A runner holds an unexpired lease and has a prompt in work. */
   readonly held: boolean
+  /** A tool call of the prompt in work waits for a person. */
+  readonly asks: boolean
   /** The first prompt in line waits for its budget, and all others behind it. */
   readonly paused: boolean
   /** Prompts that are not finished and that no runner works on. */
@@ -12,8 +14,8 @@ export interface SessionFacts {
 }
 
 /** The public status of a session. Our choice: the interface gives the words, gaps.md section 5 the rule. */
-export function statusOf({ held, paused, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
-  if (held) return 'running'
+export function statusOf({ held, asks, paused, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
+  if (held) return asks ? 'idle' : 'running'
   if (paused) return 'idle'
   if (waitingPrompts > 0) return 'pending'
   return lastOutcome === 'failed' ? 'error' : 'idle'

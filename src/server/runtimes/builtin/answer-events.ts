@@ -1,4 +1,5 @@
 import type { NewEvent } from '../../../contract/events.ts'
+import { newId } from '../../platform/ids.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
 
@@ -23,14 +24,18 @@ function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): N
     case 'thinking':
     case 'redacted_thinking':
       return { type: 'agent.thinking', content: [block] }
-    case 'tool_use':
+    case 'tool_use': {
+      const evaluated_permission = tools.get(block.name)?.policy ?? 'allow'
       return {
+        // Whoever asks about the call names it by this id.
+        ...(evaluated_permission === 'ask' && { id: newId('evt') }),
         type: 'agent.tool_use',
         tool_use_id: block.id,
         name: block.name,
         input: inputOf(block.json),
-        evaluated_permission: tools.get(block.name)?.policy ?? 'allow',
+        evaluated_permission,
       }
+    }
     case 'other':
       return undefined
   }

@@ -1,4 +1,4 @@
-import type { NewEvent, TextBlock } from '../../../contract/events.ts'
+import { askedBy, type NewEvent, type TextBlock } from '../../../contract/events.ts'
 
 /** A content block as the Messages API takes it. */
 export type Block = Readonly<Record<string, unknown>>
@@ -10,6 +10,8 @@ export interface Message {
 
 /** A tool call that the log holds without a result. */
 export interface OpenToolUse {
+  /** The id of its event; undefined when nobody needs it. */
+  readonly eventId: string | undefined
   readonly tool_use_id: string
   readonly name: string
   readonly input: unknown
@@ -32,6 +34,8 @@ export class Conversation {
   readonly #prompts = new Map<string, readonly TextBlock[]>()
   readonly #included = new Set<string>()
   readonly #open = new Map<string, OpenToolUse>()
+  readonly #asked = new Set<string>()
+  #isWaiting = false
   #openRequest: string | undefined
   #usage: UsageTotals = noUsage
 
@@ -54,6 +58,13 @@ export class Conversation {
       case 'agent.tool_result':
         this.#answerTool(event)
         break
+      case 'session.status_idle':
+        for (const id of askedBy(event)) this.#asked.add(id)
+        this.#isWaiting = askedBy(event).length > 0
+        break
+      case 'session.status_running':
+        this.#isWaiting = false
+        break
       case 'span.model_request_end':
         this.#openRequest = undefined
         this.#usage = addUsage(this.#usage, event['model_usage'])
@@ -70,6 +81,16 @@ export class Conversation {
   /** Tool calls without a result: an owner before us was cut off while they ran. */
   get openToolUses(): readonly OpenToolUse[] {
     return [...this.#open.values()]
+  }
+
+  /** True when a person was asked about the tool call of that event. */
+  wasAsked(eventId: string): boolean {
+    return this.#asked.has(eventId)
+  }
+
+  /** True from the moment that a person was asked until the work went on. */
+  get isWaiting(): boolean {
+    return this.#isWaiting
   }
 
   /** The event id of a model request that has no recorded end. */
@@ -92,7 +113,8 @@ export class Conversation {
     const id = String(event['tool_use_id'])
     const name = String(event['name'])
     const input = event['input'] ?? {}
-    this.#open.set(id, { tool_use_id: id, name, input, permission: String(event['evaluated_permission'] ?? 'allow') })
+    const permission = String(event['evaluated_permission'] ?? 'allow')
+    this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
     this.#say('assistant', { type: 'tool_use', id, name, input })
   }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
-import type { BudgetReached, NewEvent, SessionEvent } from '../../../contract/events.ts'
+import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
+import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { RunContext } from '../runtime.ts'
+import { partsOf, type RunContext } from '../runtime.ts'
 import type { Message } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
 
@@ -86,19 +86,8 @@ async function runOn(
   changes?: Partial<RunContext>,
 ) {
   const stored = [...log]
-  const context: RunContext = {
-    runId: 'run_1',
-    signal: new AbortController().signal,
-    isDraining: () => false,
-    async *history() {
-      yield* log as SessionEvent[]
-    },
-    prompts: async () => [prompt],
-    payer: async () => ({ principal: 'ada', key: undefined }),
-    preview: () => undefined,
-    ...changes,
-  }
-  for await (const batch of runtime.run(session, prompt, context)) stored.push(...batch)
+  for await (const batch of runtime.run(session, prompt, contextOver(log, changes)))
+    stored.push(...partsOf(batch).events)
   return stored
 }
 

@@ -1,13 +1,13 @@
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { pause } from '../../platform/timers.ts'
-import { type Batch, failed, idle } from '../runtime.ts'
+import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import { answerEvents, modelUsage } from './answer-events.ts'
 import { callModel, type ModelFailure, type ModelResult } from './model-call.ts'
 import { afterTry, noTries, waitAfter } from './patience.ts'
 import { modelRequestBody } from './request.ts'
-import type { Run } from './run.ts'
+import type { Events, Run } from './run.ts'
 
 /** How often a wait looks whether the process wants to hand the session over. */
 const lookMs = 500
@@ -16,7 +16,7 @@ const lookMs = 500
  * One model request, repeated when it broke or was told to wait. The answer is stored as a whole, and the last one
  * together with the end of the run, so that no crash in between has it asked for again. False when the run has ended.
  */
-export async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
+export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
   const { context } = run
   for (let tries = noTries; ; ) {
     const startId = newId('evt')
@@ -50,7 +50,7 @@ export async function* askModel(run: Run): AsyncGenerator<Batch, boolean> {
 async function* request(
   { context, conversation, memories, session, prompt, tools, deps }: Run,
   startId: string,
-): AsyncGenerator<Batch, { result: ModelResult; ids: ReadonlyMap<number, string> }> {
+): AsyncGenerator<Events, { result: ModelResult; ids: ReadonlyMap<number, string> }> {
   const joined = (await context.prompts()).filter(({ id }) => !conversation.includes(id))
   // One that joined in mid-run came after the history was read.
   for (const { id, parts } of joined) conversation.add({ type: 'user.message', prompt_id: id, content: parts })
@@ -99,7 +99,7 @@ function answered(
   { conversation, tools }: Run,
   startId: string,
   { answer, ids }: { answer: Answer; ids: ReadonlyMap<number, string> },
-): { batch: Batch; goesOn: boolean } {
+): { batch: Events; goesOn: boolean } {
   const usage = modelUsage(answer)
   const events = [...answerEvents(answer, ids, tools), requestEnd(startId, { model_usage: usage })]
   if (answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { noRefs } from '../../../../test/support/run-rig.ts'
 import { modelRequestBody } from './request.ts'
 
 const session = {
@@ -11,6 +12,8 @@ const session = {
   config: {},
   environment: {},
   timezone: 'Europe/Berlin',
+  title: 'A session',
+  refs: noRefs,
 }
 const prompt = { id: 'msg_1', parts: [], model: 'demo', system: null, principal: 'ada', key_id: null }
 

@@ -1,3 +1,4 @@
+import type { NewEvent } from '../../../contract/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
@@ -19,6 +20,9 @@ export interface BuiltinDeps {
   /** Waits between tries of a model request; `pause` of the platform unless given. */
   readonly wait?: typeof pause
 }
+
+/** Events that are stored together. */
+export type Events = readonly NewEvent[]
 
 /** One run while it goes on. */
 export interface Run {

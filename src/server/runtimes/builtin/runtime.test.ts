@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
-import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
+import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
+import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames, type SpokenBlock } from '../../gateway/demo/message-frames.ts'
-import type { RunContext } from '../runtime.ts'
+import { partsOf, type RunContext } from '../runtime.ts'
 import { Conversation, type Message } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
 
@@ -68,19 +68,6 @@ const createRig = (gateway: ReturnType<typeof scriptedGateway>, ran: string[]) =
 
 type Rig = ReturnType<typeof createRig>
 
-const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}): RunContext => ({
-  runId: 'run_1',
-  signal: new AbortController().signal,
-  isDraining: () => false,
-  async *history() {
-    yield* log as SessionEvent[]
-  },
-  prompts: async () => [prompt],
-  payer: async ({ principal }) => ({ principal, key: undefined }),
-  preview: () => undefined,
-  ...changes,
-})
-
 /** Runs on `log` until `batches` were stored, as a process does that is killed then; the log that it leaves. */
 async function runOn(
   rig: Rig,
@@ -92,7 +79,7 @@ async function runOn(
   let left = batches
   for await (const batch of rig.run(session, prompt, contextOver(log, changes))) {
     if (left-- <= 0) break
-    stored.push(...batch)
+    stored.push(...partsOf(batch).events)
   }
   return stored
 }
@@ -229,7 +216,7 @@ test('an answer that breaks off three times ends the run with an error', async (
 test('the last answer and the end of the run are stored together', async () => {
   let last: readonly NewEvent[] = []
   const rig = createRig(scriptedGateway(oneTool), [])
-  for await (const batch of rig.run(session, prompt, contextOver([asked]))) last = batch
+  for await (const batch of rig.run(session, prompt, contextOver([asked]))) last = partsOf(batch).events
   assert.deepEqual(
     last.map(({ type }) => type),
     ['agent.message', 'span.model_request_end', 'session.usage', 'session.status_idle'],

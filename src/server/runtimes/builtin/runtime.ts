@@ -1,11 +1,12 @@
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { defaultToolLimits } from '../../tools/tool.ts'
 import { memoryTools, toolsFor } from '../../tools/toolset.ts'
-import { type Batch, failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
-import { Conversation } from './conversation.ts'
+import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
+import { Conversation, type OpenToolUse } from './conversation.ts'
 import { askModel, requestEnd } from './model-step.ts'
-import type { BuiltinDeps, Run } from './run.ts'
-import { isRepeatable, outcomeUnknown, runToolCalls } from './tool-calls.ts'
+import type { BuiltinDeps, Events, Run } from './run.ts'
+import { isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
+import { callTools } from './tool-step.ts'
 
 const defaultMaxTurns = 100
 
@@ -17,7 +18,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       streaming: true,
       interrupt: true,
       steer: true,
-      approvals: false,
+      approvals: true,
       files: true,
       resume: true,
       cost: true,
@@ -48,7 +49,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         yield batch
       }
     },
-    dispose: sessionId => deps.sandboxes.remove(sessionId),
+    dispose: ({ id }) => deps.sandboxes.remove(id),
   }
 }
 
@@ -73,23 +74,26 @@ function lentMemories({ memories }: BuiltinDeps, { id, agent_id }: RunSession, {
   return memories.lend({ agentId: agent_id, sessionId: id, actor })
 }
 
-async function* steps(run: Run): AsyncGenerator<Batch> {
-  const { context, conversation, session } = run
+async function* steps(run: Run): AsyncGenerator<Events> {
+  const { context, session } = run
   yield* settleCutOff(run)
   const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
   for (let turn = 0; turn < maxTurns; turn++) {
     if (context.signal.aborted || context.isDraining()) return
-    if (!(yield* askModel(run))) return
-    for await (const result of runToolCalls(conversation.openToolUses, run.tools, run.toolContext)) yield [result]
+    // What asks a person may still be open from before a crash.
+    if (run.conversation.openToolUses.length === 0 && !(yield* askModel(run))) return
+    if (!(yield* callTools(run))) return
   }
   yield [failed('tool_use_limit_reached_error', `the run took ${maxTurns} turns, its limit; send a prompt to go on`)]
 }
 
 /** Gives every tool call that was cut off by a crash its result, and closes a model request without an end. */
-async function* settleCutOff({ conversation, tools, toolContext }: Run): AsyncGenerator<Batch> {
+async function* settleCutOff({ context, conversation, tools, toolContext }: Run): AsyncGenerator<Events> {
   const open = conversation.openRequest
   if (open !== undefined) yield [requestEnd(open, { is_error: true })]
-  const uses = conversation.openToolUses
+  const isOpenQuestion = ({ permission }: OpenToolUse) => permission === 'ask'
+  if (context.signal.aborted) yield conversation.openToolUses.filter(isOpenQuestion).map(neverAnswered)
+  const uses = conversation.openToolUses.filter(use => !isOpenQuestion(use))
   for (const use of uses) if (!isRepeatable(use, tools)) yield [outcomeUnknown(use)]
   const repeated = uses.filter(use => isRepeatable(use, tools))
   for await (const result of runToolCalls(repeated, tools, toolContext)) yield [result]

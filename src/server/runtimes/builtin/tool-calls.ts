@@ -21,6 +21,14 @@ export async function* runToolCalls(
 export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): NewEvent =>
   resultEvent(tool_use_id, failure('interrupted; outcome unknown: the tool may or may not have run'))
 
+/** The result that stands for a call which a person did not allow, or which was never answered. */
+export const notAllowed = ({ tool_use_id, name }: OpenToolUse, reason: string | undefined): NewEvent =>
+  resultEvent(tool_use_id, failure(`${name} was not run: ${reason ?? 'a person denied it'}`))
+
+/** The result of a call whose question was still open when the run was stopped. */
+export const neverAnswered = (use: OpenToolUse): NewEvent =>
+  notAllowed(use, 'the run was stopped before anybody answered')
+
 /** True when the call may be made again after a crash. */
 export const isRepeatable = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
   tools.get(name)?.tool.idempotent ?? false
@@ -42,8 +50,6 @@ async function resultOf(
   if (!enabled)
     return failure(`there is no tool named ${name}; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
   if (permission === 'deny') return failure(`the policy of this agent does not allow ${name}`)
-  if (permission === 'ask')
-    return failure(`${name} needs the approval of a person, and this server cannot ask for one yet`)
   if (typeof input !== 'object' || input === null) return failure('the arguments are cut off or not valid JSON')
   const lent = await context().catch((error: unknown) => error)
   // Without a sandbox the model is told, and the run goes on.

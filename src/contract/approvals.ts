@@ -1,0 +1,66 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { NextCursor, Nullable, pageQuery } from './schemas.ts'
+
+export const ApprovalState = Type.Union([
+  Type.Literal('pending'),
+  Type.Literal('allowed'),
+  Type.Literal('denied'),
+  Type.Literal('expired'),
+  Type.Literal('cancelled'),
+])
+export type ApprovalState = Static<typeof ApprovalState>
+
+/** A tool call that asks a person. Gaps: section 13. */
+export const Approval = Type.Object({
+  id: Type.String({ description: 'The id of the `agent.tool_use` event' }),
+  session_id: Type.String(),
+  agent_id: Type.String(),
+  tool_use_id: Type.String({ description: 'The runtime’s own id of the call' }),
+  name: Type.String(),
+  input: Type.Unknown({ description: 'The arguments, exactly as the tool would get them' }),
+  digest: Type.String({ description: 'SHA-256 of name and arguments; send it along to allow these and nothing else' }),
+  state: ApprovalState,
+  message: Nullable(Type.String({ description: 'Why it was denied' })),
+  decided_by: Nullable(Type.String()),
+  decided_at: Nullable(Type.String({ format: 'date-time' })),
+  expires_at: Type.String({ format: 'date-time' }),
+  created_at: Type.String({ format: 'date-time' }),
+})
+export type Approval = Static<typeof Approval>
+
+export const Verdict = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
+
+const nested = { access: 'key', errorShape: 'nested' } as const
+
+export const approvalRoutes = {
+  list: route({
+    ...nested,
+    id: 'approvals.list',
+    method: 'GET',
+    path: '/api/approvals',
+    query: Type.Object({
+      ...pageQuery,
+      session_id: Type.Optional(Type.String({ maxLength: 200 })),
+      state: Type.Optional(ApprovalState),
+    }),
+    responses: { 200: Type.Object({ approvals: Type.Array(Approval), next_cursor: NextCursor }) },
+    summary: 'List tool calls that ask a person, newest first',
+  }),
+  decide: route({
+    ...nested,
+    id: 'approvals.decide',
+    method: 'POST',
+    path: '/api/approvals/{approval_id}',
+    params: Type.Object({ approval_id: Type.String() }),
+    body: Type.Object({
+      result: Verdict,
+      message: Type.Optional(Type.String({ maxLength: 10_000, description: 'For the model, when it is denied' })),
+      digest: Type.Optional(
+        Type.String({ maxLength: 64, description: 'Refused with 409 unless it is the approval’s' }),
+      ),
+    }),
+    responses: { 200: Approval },
+    summary: 'Allow or deny a tool call',
+  }),
+}

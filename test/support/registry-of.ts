@@ -1,0 +1,11 @@
+import type { Runtime, RuntimeRegistry } from '../../src/server/runtimes/runtime.ts'
+
+/** A registry of these runtimes alone, all of them connected. */
+export function registryOf(...runtimes: readonly Runtime[]): RuntimeRegistry {
+  const byId = new Map(runtimes.map(runtime => [runtime.id, runtime]))
+  return {
+    find: async name => byId.get(name),
+    refusal: async name => (byId.has(name) ? undefined : 'is not known'),
+    list: async () => runtimes.map(({ id, capabilities }) => ({ id, name: id, connected: true, capabilities })),
+  }
+}
