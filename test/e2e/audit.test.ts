@@ -207,6 +207,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^webhook_endpoints[.](test|replay)$/, 'they send and change no setting'],
   [/^providers[.]test$/, 'it asks a provider and changes nothing'],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
+  [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],
 ]
 

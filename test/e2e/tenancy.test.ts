@@ -49,6 +49,14 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     const session_id = await newSession()
     return /prompt_id|message$/.test(path) ? { session_id, prompt_id: await waitingPrompt(session_id) } : { session_id }
   },
+  '/api/approvals/{approval_id}': async () => {
+    const approval_id = `evt_${Math.random().toString(36).slice(2)}`
+    const text = `
+      insert into approvals (id, session_id, tool_use_id, name, input, digest, expires_at)
+      values ($1, $2, 'toolu_1', 'bash', '{}', 'digest', clock_timestamp() + interval '1 hour')`
+    await database.query(text, [approval_id, await newSession()])
+    return { approval_id }
+  },
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
   '/v1/sessions/{session_id}': async () => ({ session_id: await newSession() }),
   '/api/keys/{key_id}': async () => ({ key_id: await idOf(adasAdmin, 'POST /api/keys', { label: canary }) }),
@@ -103,6 +111,7 @@ const bodies: Readonly<Record<string, object>> = {
   'sessions.prompt_async': { model, parts },
   'sessions.message': { model, parts, mode: 'reject' },
   'events.send': { events: [{ type: 'user.message', content: parts }] },
+  'approvals.decide': { result: 'allow' },
   'keys.update': { label: 'taken' },
   'memories.create': { text: 'Taken' },
   'memories.update': { text: 'Taken' },

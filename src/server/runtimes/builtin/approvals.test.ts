@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
+import { askedBy, type NewEvent } from '../../../contract/events.ts'
+import type { Call, Sink } from '../../gateway/call.ts'
+import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
+import { type Decision, partsOf, type RunContext } from '../runtime.ts'
+import { builtinRuntime } from './runtime.ts'
+
+const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
+const careful = { ...session, tools: [{ type: 'bash', permission_policy: 'ask' }] }
+
+/** A model that runs one command, then is done. */
+const gateway = {
+  async call({ body }: Call, sink: Sink) {
+    const { messages } = JSON.parse(body.toString()) as { messages: { role: string }[] }
+    const isFirst = messages.every(({ role }) => role === 'user')
+    const usage = fullUsage(1, 1)
+    const content = isFirst
+      ? [{ type: 'tool_use' as const, id: 'toolu_1', name: 'bash', input: { command: 'the command' } }]
+      : [{ type: 'text' as const, text: 'done' }]
+    const stop_reason = isFirst ? ('tool_use' as const) : ('end_turn' as const)
+    const head = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
+    sink.head(200, {})
+    for (const frame of messageFrames({ ...head, content, stop_reason, usage })) sink.data(Buffer.from(frame))
+    sink.end()
+    return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
+  },
+}
+
+/** Runs on `log` until `batches` were stored; with ids, as the log gives them. */
+async function runOn(log: readonly NewEvent[], ran: string[], changes: Partial<RunContext>, batches = Infinity) {
+  const stored = [...log]
+  let left = batches
+  for await (const batch of builtinRuntime({ gateway, ...rigOver(ran) }).run(
+    careful,
+    prompt,
+    contextOver(log, changes),
+  )) {
+    if (left-- <= 0) break
+    stored.push(...partsOf(batch).events.map((event, at) => ({ id: `evt_${stored.length + at}`, ...event })))
+  }
+  return stored
+}
+
+const allow = async (): Promise<Decision> => ({ result: 'allow', message: undefined })
+const resultsOf = (log: readonly NewEvent[]) => log.filter(({ type }) => type === 'agent.tool_result')
+
+test('at whatever batch a run that asks is cut off: it asks once, the tool runs at most once, and has one result', async () => {
+  const whole = await runOn([asked], [], { decision: allow })
+  assert.equal(whole.at(-1)?.type, 'session.status_idle')
+  for (let cut = 0; cut < 8; cut++) {
+    const ran: string[] = []
+    let spent = 0
+    const changes = { decision: allow, spend: async () => spent++ === 0 }
+    const first = await runOn([asked], ran, changes, cut)
+    const log = await runOn(first, ran, changes)
+    assert.equal(log.flatMap(askedBy).length, 1, `cut after ${cut} batches`)
+    assert.equal(resultsOf(log).length, 1)
+    assert.ok(ran.length <= 1, `it ran ${ran.length} times`)
+    assert.equal(log.at(-1)?.type, 'session.status_idle')
+  }
+})
+
+test('a run that must be handed over while it asks ends without a last event, and leaves the question open', async () => {
+  const log = await runOn([asked], [], { decision: async () => undefined })
+  assert.equal(log.flatMap(askedBy).length, 1)
+  assert.deepEqual(resultsOf(log), [])
+})
+
+test('a call that an owner before us had begun to run is not run again', async () => {
+  const ran: string[] = []
+  const waiting = await runOn([asked], ran, { decision: async () => undefined })
+  const log = await runOn(waiting, ran, { decision: allow, spend: async () => false })
+  assert.deepEqual(ran, [])
+  assert.match(JSON.stringify(resultsOf(log)), /outcome unknown/)
+})

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Client } from 'pg'
+import type { Agent } from '../../src/contract/agents.ts'
+import type { Approval } from '../../src/contract/approvals.ts'
+import type { SessionEvent } from '../../src/contract/events.ts'
+import type { Session } from '../../src/contract/sessions.ts'
+import { freshDatabase } from '../support/database.ts'
+import { type EventTail, followEvents } from '../support/event-tail.ts'
+import { eventually } from '../support/eventually.ts'
+import { configFor, saying } from '../support/scripted-service.ts'
+import { startScriptedUpstream } from '../support/scripted-upstream.ts'
+import { send } from '../support/send.ts'
+import { startService } from '../support/service.ts'
+
+const upstream = await startScriptedUpstream()
+const { url: databaseUrl } = await freshDatabase()
+const options = { databaseUrl, config: configFor(upstream) }
+let service = await startService(options)
+const database = new Client({ connectionString: databaseUrl })
+database.on('error', () => undefined)
+await database.connect()
+after(async () => {
+  await database.end()
+  await service.stop()
+  await upstream.stop()
+})
+
+async function ok<T>(line: string, body?: unknown): Promise<T> {
+  const answer = await send(service, line, body === undefined ? {} : { body })
+  assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
+  return answer.text === '' ? (undefined as T) : answer.json<T>()
+}
+
+const asking = [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }]
+const { id: agentId } = await ok<Agent>('POST /api/agents', {
+  name: 'Careful',
+  owner_id: 'team',
+  model: 'scripted',
+  tools: asking,
+})
+
+const isQuestion = (event: SessionEvent) =>
+  (event['stop_reason'] as { type: string } | undefined)?.type === 'requires_action'
+const isEnd = (event: SessionEvent) => (event['stop_reason'] as { type: string } | undefined)?.type === 'end_turn'
+
+interface Asking {
+  readonly id: string
+  readonly tail: EventTail
+  /** The open questions, in the order of the log. */
+  readonly questions: readonly Approval[]
+}
+
+/** A session that runs these commands, each asking first, up to its question. */
+async function askingSession(...commands: readonly string[]): Promise<Asking> {
+  const calls = commands.map(command => ({ name: 'bash', input: { command } }))
+  const prompt = saying({ text: 'May I?', tool_calls: calls }, { text: 'All done.' })
+  const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
+  const tail = await followEvents(service, id)
+  await tail.event(isQuestion)
+  const { approvals } = await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${id}&state=pending`)
+  return { id, tail, questions: approvals.toReversed() }
+}
+
+const resultsOf = ({ tail }: Asking) =>
+  tail.events
+    .filter(({ type }) => type === 'agent.tool_result')
+    .map(event => [event['is_error'], (event['content'] as { text: string }[])[0]?.text ?? ''] as const)
+const statusOf = async ({ id }: Asking) => (await ok<Session>(`GET /session/${id}`)).status
+const confirm = ({ id }: Asking, tool_use_id: string, result: 'allow' | 'deny', deny_message?: string) =>
+  send(service, `POST /v1/sessions/${id}/events`, {
+    body: { events: [{ type: 'user.tool_confirmation', tool_use_id, result, deny_message }] },
+  })
+
+test('a tool call that asks waits for a person; the session idles with requires_action, and goes on when it is allowed', async () => {
+  const session = await askingSession('echo allowed-run')
+  const { tail, questions } = session
+  assert.equal(await statusOf(session), 'idle')
+  const use = tail.events.find(({ type }) => type === 'agent.tool_use')
+  const [question] = questions
+  assert.equal(use?.['evaluated_permission'], 'ask')
+  assert.deepEqual([question?.id, question?.tool_use_id], [use?.id, use?.['tool_use_id']])
+  assert.deepEqual([question?.name, question?.input], ['bash', { command: 'echo allowed-run' }])
+  assert.deepEqual(resultsOf(session), [])
+
+  const answer = await confirm(session, use?.id ?? '', 'allow')
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual(
+    answer.json<{ data: SessionEvent[] }>().data.map(({ type }) => type),
+    ['user.tool_confirmation'],
+  )
+  await tail.event(isEnd)
+  assert.deepEqual(resultsOf(session), [[false, 'allowed-run']])
+  const types = tail.events.map(({ type }) => type)
+  assert.deepEqual(types.slice(types.indexOf('session.status_idle')), [
+    'session.status_idle',
+    'user.tool_confirmation',
+    'session.status_running',
+    'agent.tool_result',
+    'span.model_request_start',
+    'agent.message',
+    'span.model_request_end',
+    'session.usage',
+    'session.status_idle',
+  ])
+  tail.close()
+})
+
+test('what is denied is not run, and the model reads why; of several questions each is answered by itself', async () => {
+  const session = await askingSession('echo one-run', 'echo two-run')
+  const [one, two] = session.questions
+  await ok(`POST /api/approvals/${two?.id}`, { result: 'deny', message: 'Not on a Friday.' })
+  assert.equal(await statusOf(session), 'idle', 'the other one is still open')
+  await ok(`POST /api/approvals/${one?.id}`, { result: 'allow', digest: one?.digest })
+  await session.tail.event(isEnd)
+  const results = resultsOf(session)
+  assert.equal(results.length, 2)
+  assert.ok(results.some(([isError, text]) => isError && /not run.*Not on a Friday/.test(text)))
+  assert.ok(results.some(([isError, text]) => !isError && text === 'one-run'))
+  session.tail.close()
+})
+
+test('an answer counts once, for the arguments that were seen, and only while the question is open', async () => {
+  const session = await askingSession('echo once-run')
+  const id = session.questions[0]?.id
+  const other = await send(service, `POST /api/approvals/${id}`, { body: { result: 'allow', digest: '0'.repeat(64) } })
+  assert.equal(other.status, 409)
+  assert.match(other.text, /digest/)
+  assert.deepEqual(resultsOf(session), [])
+  await ok(`POST /api/approvals/${id}`, { result: 'deny' })
+  const again = await confirm(session, id ?? '', 'allow')
+  assert.equal(again.status, 409)
+  assert.match(again.text, /is denied/)
+  await session.tail.event(isEnd)
+  assert.equal(resultsOf(session)[0]?.[0], true)
+  const unknown = await confirm(session, 'evt_nothing', 'allow')
+  assert.equal(unknown.status, 404)
+  session.tail.close()
+})
+
+test('a session that is stopped while it asks closes the question: its call gets a result, and no answer counts', async () => {
+  const session = await askingSession('echo stopped-run')
+  await ok(`POST /session/${session.id}/interrupt`)
+  await session.tail.event(isEnd)
+  assert.match(resultsOf(session)[0]?.[1] ?? '', /stopped before anybody answered/)
+  const [question] = (await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${session.id}`)).approvals
+  assert.equal(question?.state, 'cancelled')
+  assert.equal((await confirm(session, question?.id ?? '', 'allow')).status, 409)
+  session.tail.close()
+})
+
+test('a question that nobody answers in a day is a no', async () => {
+  const session = await askingSession('echo late-run')
+  const id = session.questions[0]?.id
+  await database.query(`update approvals set expires_at = clock_timestamp() where id = $1`, [id])
+  await session.tail.event(isEnd)
+  assert.match(resultsOf(session)[0]?.[1] ?? '', /nobody allowed the call in time/)
+  session.tail.close()
+})
+
+test('a question outlives kill -9 of the server: it is asked once, and an answer given meanwhile counts', async () => {
+  const session = await askingSession('echo outlived-run')
+  session.tail.close()
+  await service.kill()
+  service = await startService(options)
+  const id = session.questions[0]?.id
+  assert.equal(await statusOf(session), 'idle')
+  await ok(`POST /api/approvals/${id}`, { result: 'allow' })
+  const tail = await followEvents(service, session.id)
+  await tail.event(isEnd, 30_000)
+  assert.equal(tail.events.filter(isQuestion).length, 1)
+  assert.deepEqual(resultsOf({ ...session, tail }), [[false, 'outlived-run']])
+  tail.close()
+})
+
+test('a tool that asks does not hold back those that do not', async () => {
+  const { id } = await ok<Agent>('POST /api/agents', {
+    name: 'Half careful',
+    owner_id: 'team',
+    model: 'scripted',
+    tools: [
+      { type: 'agent_toolset_20260401', configs: [{ name: 'write', permission_policy: { type: 'always_ask' } }] },
+    ],
+  })
+  const both = [
+    { name: 'write', input: { file_path: 'a.txt', content: 'x' } },
+    { name: 'bash', input: { command: 'echo free-run' } },
+  ]
+  const prompt = saying({ text: 'Both.', tool_calls: both }, { text: 'All done.' })
+  const session = await ok<Session>('POST /session', { agent_id: id, prompt })
+  const tail = await followEvents(service, session.id)
+  await tail.event(isQuestion)
+  const before = tail.events.filter(({ type }) => type === 'agent.tool_result')
+  assert.equal(before.length, 1)
+  assert.match(JSON.stringify(before), /free-run/)
+  await ok(`DELETE /session/${session.id}`)
+  await eventually(
+    async () =>
+      (await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${session.id}`)).approvals[0]?.state ===
+      'cancelled',
+    { what: 'the question of a deleted session to close' },
+  )
+  tail.close()
+})
+
+test('GET /api/approvals pages, filters by state, and refuses a state that does not exist', async () => {
+  const page = await ok<{ approvals: Approval[]; next_cursor: string | null }>('GET /api/approvals?limit=2')
+  assert.equal(page.approvals.length, 2)
+  const next = await ok<{ approvals: Approval[] }>(`GET /api/approvals?limit=2&cursor=${page.next_cursor}`)
+  assert.ok((next.approvals[0]?.id ?? '') < (page.approvals[1]?.id ?? ''))
+  const denied = await ok<{ approvals: Approval[] }>('GET /api/approvals?state=denied')
+  assert.ok(denied.approvals.length >= 2 && denied.approvals.every(({ state }) => state === 'denied'))
+  assert.equal((await send(service, 'GET /api/approvals?state=maybe')).status, 400)
+})
