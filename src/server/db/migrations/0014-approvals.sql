@@ -2,6 +2,9 @@
 
 alter table sessions add column runtime_state json not null default '{}';
 
+-- For lists of those that failed.
+create index sessions_failed on sessions (id desc) where last_outcome = 'failed';
+
 create table approvals (
   -- That of the `agent.tool_use` that asks.
   id          text primary key,
