@@ -56,7 +56,7 @@ export function runEndOf(event: AnyEvent): RunEnd {
   if (field(details, 'type') === 'interrupted') return { outcome: 'stopped', text: 'stopped on request' }
   switch (reason) {
     case 'requires_action':
-      return { outcome: 'approval', text: 'waiting for approval of a tool call' }
+      return { outcome: 'approval', text: 'waiting for approval of a tool call; see switchyard approvals ls' }
     case 'budget_reached':
       return { outcome: 'budget', text: budgetText(details) }
     case 'refusal':

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { type ReadEvent, type ReaderState, readEvents } from '../client/event-reader.ts'
-import { budgetReached, endsRun, type SessionEvent } from '../contract/events.ts'
+import { askedBy, budgetReached, endsRun, type SessionEvent } from '../contract/events.ts'
 import { type Outcome, type RunEnd, runEndOf, textOf } from './event-lines.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { elapsedText } from './format.ts'
@@ -26,7 +26,10 @@ export interface FollowedRun extends RunEnd {
 
 /** What a person who has just sent the prompt need not be told; how it ended is for the command to say. */
 const isHidden = (event: SessionEvent): boolean =>
-  event.type === 'user.message' || event.type === 'session.status_running' || endsRun(event)
+  event.type === 'user.message' ||
+  event.type === 'session.status_running' ||
+  askedBy(event).length > 0 ||
+  endsRun(event)
 
 /** Prints a run as it happens, over lost connections too, until it ends. */
 export async function followRun(client: Client, options: FollowOptions, out: Out): Promise<FollowedRun> {
@@ -90,7 +93,8 @@ function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) =
     const own = event['prompt_id']
     const isOurs = promptId === undefined || own === undefined || own === promptId
     // What a budget stops holds up everything behind it.
-    return endsRun(event) && (isOurs || budgetReached(event) !== undefined)
+    const isOver = endsRun(event) || askedBy(event).length > 0
+    return isOver && (isOurs || budgetReached(event) !== undefined)
   }
 }
 

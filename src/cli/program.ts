@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
+import { addApprovalCommands } from './approval-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
 import { addKeyCommands } from './key-commands.ts'
@@ -7,6 +8,7 @@ import { addLocalCommands } from './local-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
 import { addModelCommands } from './model-commands.ts'
 import { serviceUrl } from './parse.ts'
+import { addRuntimeCommands } from './runtime-commands.ts'
 import { addSessionCommands } from './session-commands.ts'
 import { addSkillCommands } from './skill-commands.ts'
 import { defaultUrl, type GlobalOptions, outOf, type Registry, toolsOf, type World, withExamples } from './world.ts'
@@ -59,8 +61,10 @@ function programOf(registry: Registry): Command {
   addLocalCommands(program, registry)
   addSessionCommands(program, registry)
   addSkillCommands(program, registry)
+  addApprovalCommands(program, registry)
   addMemoryCommands(program, registry)
   addKeyCommands(program, registry)
   addModelCommands(program, registry)
+  addRuntimeCommands(program, registry)
   return withExamples(program, ['npm start', 'switchyard run "What files are here?"', 'switchyard sessions ls --json'])
 }

@@ -1,0 +1,48 @@
+import { Argument, type Command } from 'commander'
+import { answerApproval, listApprovals } from './approvals.ts'
+import { someText, wholeNumber } from './parse.ts'
+import { type Registry, withExamples } from './world.ts'
+
+interface ListOptions {
+  readonly all?: boolean
+  readonly limit: number
+  readonly cursor?: string
+}
+
+const approval = () => new Argument('<approval>', 'id of the approval').argParser(someText)
+
+/** Adds `approvals`. */
+export function addApprovalCommands(program: Command, { doing }: Registry): void {
+  const approvals = program.command('approvals').description('tool calls that wait for a person')
+  const list = approvals
+    .command('ls')
+    .alias('list')
+    .description('list what waits, newest first')
+    .option('--all', 'also what was answered')
+    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'go on where a page before has ended')
+    .action(
+      doing<ListOptions>(({ client, out }, { all = false, limit, cursor }) =>
+        listApprovals(client, { isWhole: all, limit, cursor }, out),
+      ),
+    )
+  const allow = approvals
+    .command('allow')
+    .description('let a tool call run, once')
+    .addArgument(approval())
+    .action(doing(({ client, out }, _, [id = '']) => answerApproval(client, { id, result: 'allow' }, out)))
+  const deny = approvals
+    .command('deny')
+    .description('refuse a tool call')
+    .addArgument(approval())
+    .option('--message <text>', 'why, for the model', someText)
+    .action(
+      doing<{ message?: string }>(({ client, out }, { message }, [id = '']) =>
+        answerApproval(client, { id, result: 'deny', message }, out),
+      ),
+    )
+  withExamples(list, ['switchyard approvals ls', 'switchyard approvals ls --all --json'])
+  withExamples(allow, ['switchyard approvals allow evt_0199'])
+  withExamples(deny, ['switchyard approvals deny evt_0199 --message "not on a Friday"'])
+  withExamples(approvals, ['switchyard approvals ls', 'switchyard approvals allow evt_0199'])
+}

@@ -1,0 +1,50 @@
+import type { Client } from '../client/client.ts'
+import type { ListArguments } from './agents.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { tableLines } from './format.ts'
+import { dim, type Out } from './out.ts'
+import { plainLine } from './plain-text.ts'
+
+interface Filter extends ListArguments {
+  /** Those that were answered, too. */
+  readonly isWhole: boolean
+}
+
+/** `approvals ls`: the tool calls that wait for a person, newest first. */
+export async function listApprovals(client: Client, { limit, cursor, isWhole }: Filter, out: Out): Promise<ExitCode> {
+  const query = { limit, ...(cursor !== undefined && { cursor }), ...(!isWhole && { state: 'pending' as const }) }
+  const page = await client.approvals.list({ query })
+  out.data(page)
+  if (page.approvals.length === 0) {
+    out.line('No tool call waits for an answer.')
+    return exitCodes.ok
+  }
+  const rows = page.approvals.map(({ id, session_id, state, name, input }) => [
+    id,
+    session_id,
+    state,
+    plainLine(`${name} ${JSON.stringify(input)}`, 100),
+  ])
+  const [headings = '', ...lines] = tableLines(['ID', 'SESSION', 'STATE', 'CALL'], rows)
+  out.line(dim(headings))
+  for (const line of lines) out.line(line)
+  if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
+  return exitCodes.ok
+}
+
+interface Answer {
+  readonly id: string
+  readonly result: 'allow' | 'deny'
+  /** For the model. */
+  readonly message?: string | undefined
+}
+
+/** `approvals allow` and `approvals deny`: answers a tool call that waits. */
+export async function answerApproval(client: Client, { id, result, message }: Answer, out: Out): Promise<ExitCode> {
+  const body = { result, ...(message !== undefined && { message }) }
+  const approval = await client.approvals.decide({ params: { approval_id: id }, body })
+  out.data(approval)
+  const call = plainLine(`${approval.name} ${JSON.stringify(approval.input)}`, 100)
+  out.line({ text: '✓ ', tone: 'good' }, `${approval.state}: ${call}`)
+  return exitCodes.ok
+}
