@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from './route.ts'
 
-const base = { access: 'key', errorShape: 'anthropic', bodyLimit: 32 * 1024 * 1024 } as const
+const base = { access: 'key', errorShape: 'anthropic', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
 
 /** Anthropic's message request: four fields are checked, all others pass unchanged. Interface: Messages. */
 export const MessageRequest = Type.Object(

@@ -53,7 +53,7 @@ export const ModelDetails = Type.Object({
   deployments: Type.Optional(Type.Array(DeploymentState)),
 })
 
-const base = { access: 'key', errorShape: 'anthropic' } as const
+const base = { access: 'key', errorShape: 'anthropic', isForPrograms: true } as const
 
 export const modelRoutes = {
   list: route({

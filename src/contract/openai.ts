@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { ErrorCode } from './errors.ts'
 import { route } from './route.ts'
 
-const base = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024 } as const
+const base = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
 
 const open = { additionalProperties: true } as const
 const Model = Type.String({ minLength: 1 })

@@ -1,10 +1,13 @@
 import type { Static, TSchema } from 'typebox'
 
-/** Who may call a route. `key-or-query` also takes the key as `?key=`; `webhook` checks a token of its own. */
-export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'webhook'
+/**
+ * Who may call a route. `key-or-query` also takes the key as `?key=`, `google-key` as `x-goog-api-key` or `?key=`;
+ * `webhook` checks a token of its own.
+ */
+export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'webhook'
 
-/** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's or OpenAI's envelope. */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai'
+/** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's, OpenAI's or Google's envelope. */
+export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -23,6 +26,8 @@ export interface Route {
   readonly body?: TSchema
   /** Largest body in bytes; 2 MB unless given. */
   readonly bodyLimit?: number
+  /** True when a program of a session may call it with the key of its run. */
+  readonly isForPrograms?: boolean
   /** True when a request may leave the body out altogether. */
   readonly bodyOptional?: boolean
   /** Schema per status; null for an answer without a body. */

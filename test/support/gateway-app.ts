@@ -3,6 +3,7 @@ import type { Config, Deployment, PriceSettings, RouterSettings } from '../../sr
 import { defaultPrices } from '../../src/server/config/prices-of-file.ts'
 import { defaultRouter } from '../../src/server/config/router-of-file.ts'
 import { createGateway } from '../../src/server/gateway/gateway.ts'
+import { serveGemini } from '../../src/server/gateway/ingress/gemini/routes.ts'
 import { serveOpenAi } from '../../src/server/gateway/ingress/routes.ts'
 import { createLanes, type LaneFor } from '../../src/server/gateway/lanes.ts'
 import type { HintChannel } from '../../src/server/gateway/router/hints.ts'
@@ -81,7 +82,8 @@ export async function startGatewayApp({
   const app = createServer({ authenticate: async () => masterCaller, log, translateError: thrown => thrown })
   serveMessages(app, { gateway })
   serveOpenAi(app, { gateway })
-  serveModels(app, { gateway })
+  serveGemini(app, { gateway })
+  serveModels(app, { gateway, modelsOf: async () => undefined })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`

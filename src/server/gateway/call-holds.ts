@@ -1,7 +1,8 @@
 import type { Budgets, Hold } from '../budgets/budgets.ts'
 import type { Payers } from '../budgets/store.ts'
 import { lostRow, payersOf } from './booking.ts'
-import type { Ask, Call } from './call.ts'
+import { type Ask, type Call, isCount } from './call.ts'
+import { geminiBoundOf } from './counting/gemini-bound.ts'
 import { inputBoundOf } from './counting/input-bound.ts'
 import { type WorstCase, worstCase } from './prices/worst-case.ts'
 import { parsedObject } from './request.ts'
@@ -38,15 +39,15 @@ export function holdFor(
 
 /** The groups that may serve a call for which something is held: a budget holds only for what has a price. */
 export function groupsUnder({ isBudgeted }: Hold, { call, table, asked, groupOf }: Incoming) {
-  if (!isBudgeted || call.kind === 'count_tokens' || table.config.prices.unknown === 'allow') return { asked, groupOf }
+  if (!isBudgeted || isCount(call.kind) || table.config.prices.unknown === 'allow') return { asked, groupOf }
   const priced = (group: readonly Served[]) => group.filter(target => table.isPriced(call.kind, target))
   return { asked: priced(asked), groupOf: (name: string) => priced(groupOf(name)) }
 }
 
 function hold(budgets: Pick<Budgets, 'hold'>, payers: Payers, incoming: Incoming): Promise<Hold> {
   const { call, ask } = incoming
-  const isCount = call.kind === 'count_tokens'
-  const { amountUsd, tokens, unknown } = isCount ? free : worstOf(incoming)
+  const isFree = isCount(call.kind)
+  const { amountUsd, tokens, unknown } = isFree ? free : worstOf(incoming)
   return budgets.hold({
     requestId: call.requestId,
     payers,
@@ -54,7 +55,7 @@ function hold(budgets: Pick<Budgets, 'hold'>, payers: Payers, incoming: Incoming
     tokens,
     unknown,
     model: ask.model,
-    isHeld: !isCount,
+    isHeld: !isFree,
     lost: lostRow(call, ask, amountUsd ?? '0'),
   })
 }
@@ -71,7 +72,7 @@ function worstOf(incoming: Incoming): WorstCase {
   }))
   const worst = worstCase(
     {
-      input: inputBoundOf(call.body, parsedObject(call.body)),
+      input: (call.kind === 'gemini' ? geminiBoundOf : inputBoundOf)(call.body, parsedObject(call.body)),
       maxTokens: ask.maxTokens,
       hasOutput: call.kind !== 'embeddings',
       bytesPerToken: limits.reserveBytesPerToken,

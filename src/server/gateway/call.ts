@@ -16,15 +16,26 @@ export interface CallSession {
 
 /**
  * What a client asks for, and with it the format of both bodies: `messages` and `count_tokens` are Anthropic's,
- * `chat`, `responses` and `embeddings` are OpenAI's.
+ * `chat`, `responses` and `embeddings` are OpenAI's, `gemini` and `gemini_count` are Google's.
  */
-export type CallKind = 'messages' | 'count_tokens' | 'chat' | 'responses' | 'embeddings'
+export type CallKind = 'messages' | 'count_tokens' | 'chat' | 'responses' | 'embeddings' | 'gemini' | 'gemini_count'
+
+/** True for calls that count tokens: they are free, and say nothing about how a deployment answers. */
+export const isCount = (kind: CallKind): boolean => kind === 'count_tokens' || kind === 'gemini_count'
+
+/** What the address of a call says, in formats whose bodies do not. */
+export interface Address {
+  readonly model: string
+  readonly stream: boolean
+}
 
 /** One model call, from a client over HTTP or from a runtime in this process. */
 export interface Call {
   readonly kind: CallKind
   /** JSON in the format of `kind`. It is forwarded byte for byte where the upstream speaks that format. */
   readonly body: Buffer
+  /** Present in Google's format alone. */
+  readonly address?: Address
   /** In lower case. Only `anthropic-*`, `x-claude-code-*` and harmless `openai-*` ones go on, each to its own kind. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** `?beta=true`, or empty. Goes along to upstreams of Anthropic's format. */
@@ -65,7 +76,7 @@ export interface Outcome {
 /** What the checks of a request body found. The parsed body itself is let go: a stream may run for minutes. */
 export interface Ask {
   readonly model: string
-  /** Where the top-level `model` string stands in the body. */
+  /** Where the top-level `model` string stands in the body; empty where the address names the model. */
   readonly modelSpan: Span
   readonly stream: boolean
   /** 0 when the request names none. */

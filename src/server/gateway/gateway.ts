@@ -5,17 +5,17 @@ import type { Budgets, Hold } from '../budgets/budgets.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { watchLoopDelay } from '../platform/loop-delay.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
 import { createAdmission } from './admission.ts'
 import { usageRow } from './booking.ts'
-import type { Attempt, Call, Outcome, Refusal, Sink } from './call.ts'
+import { type Attempt, type Call, isCount, type Outcome, type Refusal, type Sink } from './call.ts'
 import { groupsUnder, holdFor } from './call-holds.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
 import { noTokens } from './counting/token-counts.ts'
 import type { LaneFor } from './lanes.ts'
-import { watchLoopDelay } from './loop-delay.ts'
 import { readRequest } from './request.ts'
 import { createDeploymentStates } from './router/deployment-states.ts'
 import type { HintChannel } from './router/hints.ts'
@@ -85,7 +85,7 @@ export function createGateway(options: Options): Gateway {
 
   /** What was held goes with the row; without one, whoever began the call gives it back. */
   const book = ({ attempt, attempts }: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
-    if (!attempt || attempt.call.kind === 'count_tokens') return outcome
+    if (!attempt || isCount(attempt.call.kind)) return outcome
     const { price } = table.prices.factsOf(attempt.target)
     usage.book(usageRow(attempt, { outcome, attempts, price, hold }))
     hold?.settled()
@@ -172,8 +172,9 @@ const nothingSent = {
 
 /** An upstream's own refusal goes to the client as it came, unless we can count ourselves. */
 function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome {
-  const isCount = attempt.call.kind === 'count_tokens'
-  if (isCount && lacksCounting(refusal, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
+  // A count in Google's format is guessed by its own lane, where it can be.
+  const isOurs = attempt.call.kind === 'count_tokens'
+  if (isOurs && lacksCounting(refusal, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
   const { status, headers, body, degraded } = refusal
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
   sink.end(body)

@@ -1,6 +1,6 @@
 import type { Protocol } from '../config/config.ts'
 import type { Keyring } from '../platform/seal.ts'
-import type { CallKind, Lane } from './call.ts'
+import { type CallKind, isCount, type Lane } from './call.ts'
 import { bedrockConverse } from './codecs/bedrock-converse/codec.ts'
 import { gemini } from './codecs/gemini/codec.ts'
 import { openaiChat } from './codecs/openai-chat/codec.ts'
@@ -9,6 +9,7 @@ import { createDemoLane } from './demo/demo-lane.ts'
 import { clientLane } from './ingress/client-lane.ts'
 import { anthropicMessages } from './raw/anthropic-messages.ts'
 import { bedrockInvoke } from './raw/bedrock-invoke.ts'
+import { rawGemini } from './raw/gemini.ts'
 import { openAiChat } from './raw/openai-chat.ts'
 import { openAiEmbeddings } from './raw/openai-embeddings.ts'
 import { openAiResponses } from './raw/openai-responses.ts'
@@ -60,6 +61,8 @@ const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
   chat: { 'openai-chat': openAiChat },
   responses: { 'openai-responses': openAiResponses },
   embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
+  gemini: { gemini: rawGemini },
+  gemini_count: { gemini: rawGemini },
 }
 
 /** True where the answer's bytes are passed on as they are. */
@@ -79,7 +82,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
     const wire = wires[kind][protocol]
     if (wire) return createRawLane({ wire, send, pingAfterMs, holdBackMs })
     if (kind !== 'messages' && kind !== 'count_tokens') {
-      const anthropic = laneFor('messages', protocol)
+      const anthropic = laneFor(isCount(kind) ? 'count_tokens' : 'messages', protocol)
       return anthropic && clientLane(kind, anthropic)
     }
     if (protocol === 'demo') return createDemoLane()

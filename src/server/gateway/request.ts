@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Ask, Call, CallKind } from './call.ts'
+import { geminiAsk, geminiKeys } from './ingress/gemini/gemini-ask.ts'
 import { type Body, checkedFields, checksOf } from './ingress/request-checks.ts'
 import { keysOf, type OwnMembers, ownMembers } from './own-members.ts'
 import { type Span, skipBlank } from './splice.ts'
@@ -13,9 +14,20 @@ const keys = keysOf(checkedFields)
  * Checks the few fields that routing and budgets depend on; all else is open and passes. Throws `invalid_request` that
  * names the field. The body is checked to its last byte but no object is built of it. Source: Gateway, section 1.
  */
-export function readRequest({ kind, body }: Pick<Call, 'kind' | 'body'>): Ask {
-  const members = ownMembers(body, keys)
+export function readRequest({ kind, body, address }: Pick<Call, 'kind' | 'body' | 'address'>): Ask {
+  const members = ownMembers(body, address ? geminiKeys : keys)
   if (!members) throw refusalOf(body)
+  if (address) return geminiAsk({ kind, body, address }, members)
+  if (kind === 'gemini' || kind === 'gemini_count')
+    throw new AppError('internal', 'a call in this format needs an address')
+  return askIn({ kind, body }, members)
+}
+
+/** What a request asks for whose body names its model. */
+function askIn(
+  { kind, body }: { readonly kind: keyof typeof checksOf; readonly body: Buffer },
+  members: OwnMembers,
+): Ask {
   const fields = outline(body, members)
   const { model, stream } = fields
   if (typeof model !== 'string') throw invalid(model === undefined ? 'model is required' : 'model must be a string')

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { messageRoutes } from '../../contract/messages.ts'
-import { modelRoutes } from '../../contract/models.ts'
+import { type Model, modelRoutes } from '../../contract/models.ts'
 import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { invalid, notFound } from '../platform/errors.ts'
@@ -20,13 +20,23 @@ export function serveMessages(app: FastifyInstance, { gateway }: Deps): void {
   ])
 }
 
+interface ModelDeps extends Deps {
+  /** The models of a foreign runtime; undefined when there is none of that name. */
+  readonly modelsOf: (runtime: string) => Promise<readonly { id: string; display_name: string }[] | undefined>
+}
+
 /** The list of models. Gaps: section 7. */
-export function serveModels(app: FastifyInstance, { gateway }: Deps): void {
+export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDeps): void {
   bind(app, modelRoutes.list, async ({ query }, { key }) => {
-    // Every model serves the built-in runtime; no other one is known here.
-    if (query.runtime !== undefined && query.runtime !== 'builtin')
-      throw invalid(`runtime ${query.runtime} is not known`)
-    return pageOf(gateway.models(key), query)
+    const { runtime } = query
+    // Every model serves the built-in runtime.
+    if (runtime === undefined || runtime === 'builtin') return pageOf(gateway.models(key), query)
+    const models = await modelsOf(runtime)
+    if (!models) throw invalid(`runtime ${runtime} is not known`)
+    return pageOf(
+      models.map(model => foreignModel(model, runtime)),
+      query,
+    )
   })
 
   const find = (id: string, { key }: Caller) => {
@@ -40,3 +50,15 @@ export function serveModels(app: FastifyInstance, { gateway }: Deps): void {
     find((request.params as { '*': string })['*'], request.caller),
   )
 }
+
+/** A model that a foreign runtime calls by itself: nothing is known of its age and price here. */
+const foreignModel = ({ id, display_name }: Pick<Model, 'id' | 'display_name'>, runtime: string): Model => ({
+  id,
+  object: 'model',
+  type: 'model',
+  display_name,
+  created: 0,
+  created_at: '1970-01-01T00:00:00Z',
+  owned_by: runtime,
+  pricing: null,
+})

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config, Deployment } from '../config/config.ts'
 import { AppError, invalid } from '../platform/errors.ts'
-import type { CallKind, Target } from './call.ts'
+import { type CallKind, isCount, type Target } from './call.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
 import { demoDeployment } from './demo/demo-lane.ts'
 import type { LaneFor } from './lanes.ts'
@@ -32,7 +32,7 @@ export interface RoutingTable {
 
 const maxGroupsFound = 4_000
 
-const kinds: readonly CallKind[] = ['messages', 'chat', 'responses', 'embeddings']
+const kinds: readonly CallKind[] = ['messages', 'chat', 'responses', 'embeddings', 'gemini']
 
 /** Deployments that are as they were in `before` stay the very same objects, so that what is known of them stays too. */
 export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, before?: RoutingTable): RoutingTable {
@@ -51,7 +51,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     return price !== undefined && (kind === 'embeddings' || price.rates.output !== undefined)
   }
   const isRefused = (kind: CallKind, target: Target): boolean =>
-    config.prices.unknown === 'refuse' && kind !== 'count_tokens' && !isPriced(kind, target)
+    config.prices.unknown === 'refuse' && !isCount(kind) && !isPriced(kind, target)
 
   const find = (kind: CallKind, name: string): readonly Served[] => {
     if (!catalogue.has(name)) return []

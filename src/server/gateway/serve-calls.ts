@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
-import type { CallKind } from './call.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Call, CallKind, Sink } from './call.ts'
 import { ClientGone } from './client-gone.ts'
 import type { Gateway } from './gateway.ts'
 import { httpSink } from './http-sink.ts'
@@ -18,21 +19,38 @@ export interface CallRoute {
 /** Serves model calls. Bodies and answers are bytes here: they must reach the other side as they are. */
 export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: readonly CallRoute[]): void {
   for (const { route, kind } of routes) {
-    app.register(async scope => {
-      scope.removeAllContentTypeParsers()
-      scope.addContentTypeParser('application/json', bodyReceiver(route.bodyLimit ?? defaultBodyLimit))
-      scope.route({
-        method: route.method,
-        url: route.path,
-        config: { route },
-        handler: (request, reply) => answer(request, reply, { route, kind }),
-      })
-    })
+    const answer = createAnswer(gateway, route)
+    serveBytes(app, { route, url: route.path }, (request, reply) => answer(request, reply, { kind }))
   }
+}
 
-  const answer = async (request: FastifyRequest, reply: FastifyReply, { route, kind }: CallRoute): Promise<void> => {
+interface ServedBytes {
+  readonly route: Route
+  /** As the HTTP library spells it. */
+  readonly url: string
+}
+
+type AnswerCall = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+/** Serves a route whose body comes as the bytes that the client sent. */
+export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, handler: AnswerCall): void {
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('application/json', bodyReceiver(route.bodyLimit ?? defaultBodyLimit))
+    scope.route({ method: route.method, url, config: { route }, handler })
+  })
+}
+
+interface Asked extends Pick<Call, 'kind' | 'address'> {
+  /** What the answer goes through on its way to the client. */
+  readonly through?: (sink: Sink) => Sink
+}
+
+/** Makes model calls out of requests to `route`, and answers them. */
+export function createAnswer(gateway: Gateway, { errorShape }: Pick<Route, 'errorShape'>) {
+  return async (request: FastifyRequest, reply: FastifyReply, { through, ...asked }: Asked): Promise<void> => {
     const ownHeaders: Record<string, string> = { 'request-id': request.id }
-    if (route.errorShape === 'openai') {
+    if (errorShape === 'openai') {
       // OpenAI's clients look for the id under this name.
       reply.header('x-request-id', request.id)
       ownHeaders['x-request-id'] = request.id
@@ -44,9 +62,12 @@ export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: reado
     })
     const { url } = request
     const queryAt = url.indexOf('?')
-    const { outcome } = await gateway.call(
+    const sink = httpSink(reply, ownHeaders)
+    const { behalf } = request.caller
+    const called = gateway.call(
       {
-        kind,
+        ...asked,
+        ...(behalf && { session: behalf.run }),
         body: Buffer.isBuffer(request.body) ? request.body : nothing,
         headers: request.headers,
         query: queryAt < 0 ? '' : url.slice(queryAt),
@@ -54,8 +75,12 @@ export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: reado
         caller: request.caller,
         signal: gone,
       },
-      httpSink(reply, ownHeaders),
+      through ? through(sink) : sink,
     )
+    const { outcome } = await called.catch((error: unknown) => {
+      if (error instanceof AppError) behalf?.refused(error)
+      throw error
+    })
     if (outcome === 'aborted' && !reply.sent) reply.hijack()
   }
 }

@@ -21,6 +21,8 @@ interface Options {
   readonly findKey: (presented: string) => Caller | undefined | Promise<Caller | undefined>
   /** Uses up a ticket of a session's stream; who got it, as far as they still may, or undefined when it opens nothing. */
   readonly redeemTicket: (ticket: string, sessionId: string) => Promise<Caller | undefined>
+  /** The caller of a request that came in by a way of its own, where it was checked. */
+  readonly lent?: (request: IncomingMessage) => Caller | undefined
 }
 
 /** One for all: under a flood of wrong keys, taking the stack of each refusal would cost more than the check. */
@@ -51,11 +53,14 @@ export function createAuthenticate(options: Options): Authenticate {
     const found = presentedTicket(request)
     return known(found && (await redeemTicket(found.ticket, found.sessionId)), request)
   }
+  const anybody = (request: IncomingMessage): Caller => {
+    if (!insecureNoAuth && !isLocalRequest(request)) throw new AppError('forbidden', 'forbidden')
+    return masterCaller
+  }
   return (request, access) => {
-    if (!master) {
-      if (!insecureNoAuth && !isLocalRequest(request)) throw new AppError('forbidden', 'forbidden')
-      return masterCaller
-    }
+    const lent = options.lent?.(request)
+    if (lent) return lent
+    if (!master) return anybody(request)
     const presented = presentedKey(request, access)
     // Compared in any case: a missing key is refused no sooner than a wrong one. Security: S02.
     const isMaster = timingSafeEqual(digest(presented ?? ''), master)
@@ -65,7 +70,7 @@ export function createAuthenticate(options: Options): Authenticate {
   }
 }
 
-/** The key of a request: Bearer, then x-api-key, then `?key=` where the route allows it. */
+/** The key of a request: Bearer, then x-api-key, then what the route allows besides: x-goog-api-key, `?key=`. */
 function presentedKey(request: IncomingMessage, access: Access): string | undefined {
   const { headers, rawHeaders } = request
   const { authorization } = headers
@@ -75,7 +80,10 @@ function presentedKey(request: IncomingMessage, access: Access): string | undefi
   if (bearer) return bearer[1]?.trim() ?? ''
   const apiKey = headers['x-api-key']
   if (typeof apiKey === 'string') return apiKey
-  if (access !== 'key-or-query') return undefined
+  if (access === 'google-key') {
+    const googleKey = headers['x-goog-api-key']
+    if (typeof googleKey === 'string') return googleKey
+  } else if (access !== 'key-or-query') return undefined
   return queryOf(request).get('key') ?? undefined
 }
 

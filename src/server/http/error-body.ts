@@ -1,4 +1,5 @@
 import { anthropicError, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
+import { googleError } from '../../contract/gemini.ts'
 import { openAiError } from '../../contract/openai.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
@@ -30,6 +31,8 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
       return anthropicError(error.code, error.message, requestId)
     case 'openai':
       return openAiError(error.code, error.message)
+    case 'google':
+      return googleError(error.code, error.message)
   }
 }
 

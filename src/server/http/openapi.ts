@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { allRoutes, apiVersion } from '../../contract/api.ts'
 import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../contract/errors.ts'
+import { GoogleError } from '../../contract/gemini.ts'
 import { OpenAiError } from '../../contract/openai.ts'
 import type { ErrorShape, Route } from '../../contract/route.ts'
 
@@ -9,6 +10,7 @@ const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   plain: PlainError,
   anthropic: AnthropicError,
   openai: OpenAiError,
+  google: GoogleError,
 }
 
 /** The contract as an OpenAPI 3.1 document. Built from the routes, so that it cannot disagree with the server. */
@@ -33,6 +35,7 @@ export function openApiDocument(): Record<string, unknown> {
         bearer: { type: 'http', scheme: 'bearer' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         queryKey: { type: 'apiKey', in: 'query', name: 'key' },
+        googleKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key' },
       },
     },
   }
@@ -55,6 +58,7 @@ function securityOf({ access }: Route): Record<string, readonly string[]>[] {
   if (access === 'public') return []
   if (access === 'webhook') return [{ bearer: [] }]
   const headers = [{ bearer: [] }, { apiKey: [] }]
+  if (access === 'google-key') return [...headers, { googleKey: [] }, { queryKey: [] }]
   return access === 'key-or-query' ? [...headers, { queryKey: [] }] : headers
 }
 

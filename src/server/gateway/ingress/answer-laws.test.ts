@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { readGeminiArray, readGeminiStream } from '../../../../test/support/gemini-streams.ts'
 import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
 import type { Sink } from '../call.ts'
 import { fullUsage, messageFrames, type SpokenBlock, type SpokenMessage } from '../demo/message-frames.ts'
 import { chatIngress } from './chat/chat-ingress.ts'
+import { geminiIngress } from './gemini/gemini-ingress.ts'
+import { carriedBlocks } from './gemini/thought-carrier.ts'
 import type { Ingress } from './ingress.ts'
 import { createPivotSink } from './pivot-sink.ts'
 import { openedThinking } from './responses/reasoning-carrier.ts'
@@ -14,6 +17,10 @@ import { responsesIngress } from './responses/responses-ingress.ts'
 const target = { deployment: deploymentAt('http://127.0.0.1:1'), upstreamModel: 'claude-opus-5-5' }
 const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream_options: { include_usage: true } }
 const response = { model: 'm', input: 'hi' }
+const gemini = {
+  contents: [{ parts: [{ text: 'hi' }] }],
+  generationConfig: { thinkingConfig: { includeThoughts: true } },
+}
 
 /** Sends `chunks` of an answer through a conversion; what the client gets. */
 function through(ingress: Ingress, stream: boolean, chunks: readonly Buffer[], type = 'text/event-stream') {
@@ -27,7 +34,7 @@ function through(ingress: Ingress, stream: boolean, chunks: readonly Buffer[], t
     onDrain: () => assert.fail('there is always room'),
     end: chunk => void (chunk && out.push(chunk)),
   }
-  const request = ingress === chatIngress ? chat : response
+  const request = ingress === chatIngress ? chat : ingress === geminiIngress ? gemini : response
   const context = { target, stream, model: 'm', requestId: 'req_0123', createdAt: 7 }
   const { writer, degraded } = ingress(request, context)
   const pivot = createPivotSink({ sink, writer, stream, degraded })
@@ -149,7 +156,44 @@ test('any legal stream, cut anywhere, becomes Responses events with the same ite
   )
 })
 
-test('E5: a stream that breaks off anywhere ends in an error in either format, never in an end of its own', () => {
+test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts, usage and finish reason', () => {
+  fc.assert(
+    fc.property(message, places, (of, cuts) => {
+      const said = readGeminiStream(through(geminiIngress, true, cutStream(of, cuts)).text)
+      const { text, thinking, calls } = saidBy(of)
+      assert.deepEqual({ text: said.text, thinking: said.thinking, calls: said.calls }, { text, thinking, calls })
+      const reasons: Readonly<Record<string, string>> = { max_tokens: 'MAX_TOKENS', refusal: 'SAFETY' }
+      assert.equal(said.finish, reasons[of.stop_reason] ?? 'STOP')
+      const input = of.usage.input_tokens + Number(of.usage['cache_read_input_tokens'])
+      assert.deepEqual(
+        [said.usage?.['promptTokenCount'], said.usage?.['totalTokenCount']],
+        [input, input + of.usage.output_tokens],
+      )
+      const whole = through(geminiIngress, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
+      const streamed = through(geminiIngress, false, cutStream(of, cuts)).text
+      assert.deepEqual(
+        JSON.parse(streamed),
+        JSON.parse(whole),
+        'the whole answer is the same in whichever form it came',
+      )
+      assert.deepEqual({ ...readGeminiArray([JSON.parse(whole)]), frames: 0 }, { ...said, frames: 0 })
+    }),
+  )
+})
+
+test('K1: all that was thought comes back out of the signatures of a Gemini stream, in order', () => {
+  fc.assert(
+    fc.property(message, places, (of, cuts) => {
+      const { signatures } = readGeminiStream(through(geminiIngress, true, cutStream(of, cuts)).text)
+      assert.deepEqual(
+        signatures.flatMap(signature => carriedBlocks(signature) ?? assert.fail('it is one of ours')),
+        of.content.filter(({ type }) => type === 'thinking'),
+      )
+    }),
+  )
+})
+
+test('E5: a stream that breaks off anywhere ends in an error in every format, never in an end of its own', () => {
   fc.assert(
     fc.property(message, fc.nat(100_000), (of, place) => {
       const bytes = Buffer.from([...messageFrames(of)].join(''))
@@ -158,7 +202,9 @@ test('E5: a stream that breaks off anywhere ends in an error in either format, n
       assert.equal(readChatStream(through(chatIngress, true, part).text).error?.['type'], 'server_error')
       const failed = readResponseStream(through(responsesIngress, true, part).text)
       assert.equal(failed.types.at(-1), 'response.failed')
-      for (const ingress of [chatIngress, responsesIngress])
+      const broken = readGeminiStream(through(geminiIngress, true, part).text)
+      assert.deepEqual([broken.error?.['status'], broken.finish], ['UNAVAILABLE', undefined])
+      for (const ingress of [chatIngress, responsesIngress, geminiIngress])
         assert.equal(through(ingress, false, part).status, 502, 'without a stream it is a plain refusal')
     }),
   )

@@ -1,3 +1,4 @@
+import type { ProblemWriter } from './client-refusal.ts'
 import type { PivotEvent } from './pivot-event.ts'
 
 /** Says an answer in a client's own format, event by event. One answer each. */
@@ -6,4 +7,6 @@ export interface AnswerWriter {
   take(event: PivotEvent): string
   /** The whole answer, once it has ended without an error. */
   whole(): object
+  /** A failure in the client's own format. */
+  readonly problem: ProblemWriter
 }

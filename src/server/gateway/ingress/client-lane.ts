@@ -1,6 +1,8 @@
 import { invalid } from '../../platform/errors.ts'
 import type { CallKind, Lane } from '../call.ts'
 import { chatIngress } from './chat/chat-ingress.ts'
+import { geminiCountLane } from './gemini/count-lane.ts'
+import { geminiIngress } from './gemini/gemini-ingress.ts'
 import { pivotLane } from './pivot-lane.ts'
 import { responsesIngress } from './responses/responses-ingress.ts'
 
@@ -10,6 +12,10 @@ export function clientLane(kind: CallKind, anthropic: Lane): Lane {
     case 'messages':
     case 'count_tokens':
       return anthropic
+    case 'gemini':
+      return pivotLane(geminiIngress, anthropic)
+    case 'gemini_count':
+      return geminiCountLane(anthropic)
     case 'chat':
       return pivotLane(chatIngress, anthropic)
     case 'responses':

@@ -1,8 +1,8 @@
 import type { Attempt, Call, Lane, Outcome, Refusal } from '../call.ts'
 import { parsedObject, readRequest } from '../request.ts'
 import type { Degradation } from '../translated/degradations.ts'
+import { clientRefusal, type ProblemWriter } from './client-refusal.ts'
 import type { Ingress } from './ingress.ts'
-import { openAiRefusal } from './openai-problem.ts'
 import { createPivotSink, withDegraded } from './pivot-sink.ts'
 
 /**
@@ -20,19 +20,25 @@ export function pivotLane(ingress: Ingress, inner: Lane): Lane {
       createdAt: Math.floor(Date.now() / 1000),
     })
     const pivot = createPivotSink({ sink, writer, stream: ask.stream, degraded })
-    return asClient(await inner(anthropicAttempt(attempt, body), pivot), degraded)
+    return asClient(await inner(anthropicAttempt(attempt, body, 'messages'), pivot), degraded, writer.problem)
   }
 }
 
 /** The same attempt as a client of Anthropic's format would make it. */
-function anthropicAttempt(attempt: Attempt, body: object): Attempt {
-  const call: Call = { ...attempt.call, kind: 'messages', body: Buffer.from(JSON.stringify(body)), query: '' }
+export function anthropicAttempt(attempt: Attempt, body: object, kind: 'messages' | 'count_tokens'): Attempt {
+  const { address: _, ...given } = attempt.call
+  const call: Call = { ...given, kind, body: Buffer.from(JSON.stringify(body)), query: '' }
   return { ...attempt, call, ask: readRequest(call) }
 }
 
-function asClient(result: Outcome | Refusal, found: readonly Degradation[]): Outcome | Refusal {
+/** How a call ended, with what its conversion could not carry; a refusal in the client's own format. */
+export function asClient(
+  result: Outcome | Refusal,
+  found: readonly Degradation[],
+  problem: ProblemWriter,
+): Outcome | Refusal {
   const degraded = [...found, ...(result.degraded ?? [])]
   const listed = degraded.length === 0 ? result : { ...result, degraded }
   if (listed.outcome !== 'refused') return listed
-  return openAiRefusal({ ...listed, headers: withDegraded(listed.headers, found) })
+  return clientRefusal({ ...listed, headers: withDegraded(listed.headers, found) }, problem)
 }

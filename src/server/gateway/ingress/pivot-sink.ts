@@ -4,7 +4,6 @@ import type { Degradation } from '../translated/degradations.ts'
 import { streamHeaders } from '../upstream/headers.ts'
 import type { AnswerWriter } from './answer-writer.ts'
 import { mergedDegradedHeader } from './merged-degradations.ts'
-import { openAiProblem } from './openai-problem.ts'
 import type { PivotEvent } from './pivot-event.ts'
 import { createBodyReader, createStreamReader, type PivotReader } from './pivot-reader.ts'
 
@@ -36,7 +35,7 @@ export function createPivotSink({ sink, writer, stream, degraded }: Options): Si
   }
 
   const sendWhole = (): void => {
-    const body = failure ? openAiProblem(failure.code, failure.message) : writer.whole()
+    const body = failure ? writer.problem(failure.code, failure.message) : writer.whole()
     const bytes = Buffer.from(JSON.stringify(body))
     sink.head(failure ? statusOfCode(failure.code) : status, {
       ...headers,

@@ -6,6 +6,8 @@ import type { ModelTraits } from './model-traits.ts'
 export interface ReasoningWish {
   /** One of OpenAI's words; null and undefined leave it to the model. */
   readonly effort: unknown
+  /** The number of tokens that the client itself gave, for models that want one. */
+  readonly budget?: number
   /** True when the client wants to read what the model thinks. */
   readonly showsThinking: boolean
   /** True when the model must call a tool: it cannot think then. */
@@ -25,7 +27,7 @@ interface Reasoning {
 }
 
 /** `thinking` and `output_config.effort` in Anthropic's format, where the model takes them. */
-export function reasoningFor({ effort, showsThinking, isForced }: ReasoningWish, rules: Rules): Reasoning {
+export function reasoningFor({ effort, budget, showsThinking, isForced }: ReasoningWish, rules: Rules): Reasoning {
   const { traits, note } = rules
   if (effort === 'none') return traits.noThinking === 'disabled' ? { thinking: { type: 'disabled' } } : {}
   if (isAbsent(effort) && !showsThinking) return {}
@@ -34,7 +36,7 @@ export function reasoningFor({ effort, showsThinking, isForced }: ReasoningWish,
     if (level !== undefined) note('thinking_off')
     return {}
   }
-  if (traits.thinking === 'budget') return level === undefined ? {} : budgetFor(level, rules)
+  if (traits.thinking === 'budget') return level === undefined ? {} : budgetFor(level, rules, budget)
   const thinking = { type: 'adaptive', ...(showsThinking && { display: 'summarized' }) }
   return level === undefined ? { thinking } : { thinking, effort: level }
 }
@@ -57,13 +59,16 @@ function knownEffort(effort: unknown, { efforts }: ModelTraits, note: Rules['not
   return nearest
 }
 
+const leastBudget = 1_024
+
 /** The budget is a part of the tokens of the answer, and half of them must remain for what is said. */
-function budgetFor(level: string, { maxTokens, note }: Rules): Reasoning {
-  const budget = Math.min(budgets[level] ?? 0, Math.floor(maxTokens / 2))
-  if (budget < 1_024) {
+function budgetFor(level: string, { maxTokens, note }: Rules, asked?: number): Reasoning {
+  const wanted = Math.max(leastBudget, asked ?? budgets[level] ?? 0)
+  const budget = Math.min(wanted, Math.floor(maxTokens / 2))
+  if (budget < leastBudget) {
     note('thinking_off')
     return {}
   }
-  note('thinking_budget')
+  if (budget !== asked) note('thinking_budget')
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }

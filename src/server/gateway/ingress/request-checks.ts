@@ -27,8 +27,8 @@ interface Checks {
   readonly allowsNull: boolean
 }
 
-/** The checks of each format. */
-export const checksOf: Readonly<Record<CallKind, Checks>> = {
+/** The checks of each format whose requests name their model in the body. */
+export const checksOf: Readonly<Record<Exclude<CallKind, 'gemini' | 'gemini_count'>, Checks>> = {
   messages: {
     watched: ['model', 'max_tokens', 'stream'],
     allowsNull: false,

@@ -1,6 +1,6 @@
 import type { TokenCounts } from '../counting/token-counts.ts'
 
-/** OpenAI's input tokens contain those that were read from the cache or written to it. */
+/** The input tokens of other formats contain those that were read from the cache or written to it. */
 function inputTokens(usage: TokenCounts) {
   const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   return { written, all: usage.input_tokens + usage.cache_read_tokens + written }
@@ -27,5 +27,18 @@ export function responseUsage(usage: TokenCounts) {
     output_tokens: usage.output_tokens,
     output_tokens_details: { reasoning_tokens: usage.reasoning_tokens },
     total_tokens: all + usage.output_tokens,
+  }
+}
+
+/** Usage as Gemini states it: thoughts are no part of the answer's tokens. */
+export function geminiUsage(usage: TokenCounts) {
+  const { all } = inputTokens(usage)
+  const thoughts = Math.min(usage.reasoning_tokens, usage.output_tokens)
+  return {
+    promptTokenCount: all,
+    ...(usage.cache_read_tokens > 0 && { cachedContentTokenCount: usage.cache_read_tokens }),
+    candidatesTokenCount: usage.output_tokens - thoughts,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    totalTokenCount: all + usage.output_tokens,
   }
 }

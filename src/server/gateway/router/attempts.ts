@@ -1,7 +1,7 @@
 import type { CooldownSettings } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
-import type { Attempt, Lane, Outcome, Sink } from '../call.ts'
+import { type Attempt, isCount, type Lane, type Outcome, type Sink } from '../call.ts'
 import type { Cooldowns, Probe } from './cooldowns.ts'
 import type { Hints } from './hints.ts'
 import type { Load } from './load.ts'
@@ -34,7 +34,7 @@ export function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
   const fail = (given: Try, errorClass: string, { restMs, probe }: { restMs?: number; probe: Probe | undefined }) => {
     const { call, target } = given.attempt
     // Counting tokens has limits of its own at some upstreams: they say nothing about answers.
-    if (call.kind === 'count_tokens') probe?.left()
+    if (isCount(call.kind)) probe?.left()
     else if (given.isAlone) cooldowns.note(target.deployment, errorClass)
     else {
       const outMs = cooldowns.fail(target.deployment, { errorClass, probe, ...(restMs !== undefined && { restMs }) })

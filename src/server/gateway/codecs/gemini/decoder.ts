@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import { geminiUsageOf } from '../../counting/gemini-usage.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../translated/codec.ts'
 import type { ModelEvent } from '../../translated/model-event.ts'
 import { AnswerBlocks } from './answer-blocks.ts'
 import { blocked, type Finish, finishOf } from './finish.ts'
 import { sourcesOf } from './grounding.ts'
 import { problemInStream } from './problem.ts'
-import { usageOf } from './usage.ts'
 
 /** Reads the chunks of one answer, each a `GenerateContentResponse`. */
 export class GeminiDecoder implements StreamDecoder {
@@ -56,7 +56,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #start(chunk: Json): void {
-    const usage = usageOf(chunk['usageMetadata'])
+    const usage = geminiUsageOf(chunk['usageMetadata'])
     if (this.#hasStarted) {
       if (usage) this.#blocks.add({ type: 'usage', usage })
       return

@@ -1,5 +1,6 @@
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../translated/codec.ts'
+import { geminiPath, geminiResource } from '../../upstream/gemini-path.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
 import { Losses } from './losses.ts'
@@ -29,7 +30,7 @@ const handled = new Set([
 export function geminiRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
   const { body, losses } = bodyOf(request, context)
   const method = context.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-  return { path: pathOf(context, method), body, degraded: losses.list }
+  return { path: geminiPath(context, method), body, degraded: losses.list }
 }
 
 /** What goes to `countTokens`: all that the model reads. */
@@ -37,9 +38,9 @@ export function countRequest(request: AnthropicRequest, context: CodecContext): 
   const { body, losses } = bodyOf(request, context)
   const { contents, systemInstruction, tools } = body
   const read = { contents, ...(systemInstruction ? { systemInstruction } : {}), ...(tools ? { tools } : {}) }
-  const whole = { generateContentRequest: { model: resourceOf(context.upstreamModel), ...read } }
+  const whole = { generateContentRequest: { model: geminiResource(context.upstreamModel), ...read } }
   return {
-    path: pathOf(context, 'countTokens'),
+    path: geminiPath(context, 'countTokens'),
     body: context.deployment.google ? read : whole,
     degraded: losses.list,
   }
@@ -79,18 +80,4 @@ function systemParts(system: unknown, losses: Losses): readonly Json[] {
     else if (!isRecord(block) || block['type'] !== 'text') losses.note(`system.${index}`, 'dropped')
   }
   return parts
-}
-
-/** The model's name as the Gemini API has it. */
-const resourceOf = (model: string): string => (/^(models|tunedModels)\//.test(model) ? model : `models/${model}`)
-
-const escaped = (resource: string): string => resource.split('/').map(encodeURIComponent).join('/')
-
-function pathOf({ deployment, upstreamModel }: CodecContext, method: string): string {
-  const { google } = deployment
-  const version = /\/v\d[a-z\d]*\/?$/.test(deployment.apiBase) ? '' : google ? '/v1' : '/v1beta'
-  if (!google) return `${version}/${escaped(resourceOf(upstreamModel))}:${method}`
-  const model = upstreamModel.replace(/^models\//, '')
-  const resource = /^(publishers|endpoints)\//.test(model) ? model : `publishers/google/models/${model}`
-  return `${version}/${escaped(`projects/${google.project}/locations/${google.location}/${resource}`)}:${method}`
 }

@@ -42,7 +42,7 @@ const finishReasons: Readonly<Record<StopReason, string>> = {
 /** Says an answer as a chat completion, or as its chunks. */
 export function createChatWriter(options: Options): AnswerWriter {
   const writer = new ChatWriter(options)
-  return { take: event => writer.take(event), whole: () => writer.whole() }
+  return { take: event => writer.take(event), whole: () => writer.whole(), problem: openAiProblem }
 }
 
 class ChatWriter {

@@ -1,6 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { Target } from '../../call.ts'
+import { isAnthropics, webSearchTool } from '../anthropics.ts'
 import type { Note } from '../settings.ts'
 import { toolName } from '../tool-names.ts'
 import { createToolSet, customDescription, objectSchema, type ToolSet, textSchema, toolChoice } from '../tool-set.ts'
@@ -92,15 +93,13 @@ function addBuiltIn(tools: ToolSet, tool: Json, { path, note, allowed, target }:
   } else throw invalid(`${path}.type ${type} cannot be served by this model`)
 }
 
-/** True when Anthropic runs the search: other upstreams of its format do not. */
-const canSearch = ({ external_web_access: isLive }: Json, { deployment }: Target): boolean =>
-  isLive !== false && deployment.protocol === 'anthropic-messages' && deployment.provider === 'anthropic'
+const canSearch = ({ external_web_access: isLive }: Json, target: Target): boolean =>
+  isLive !== false && isAnthropics(target)
 
 function webSearch({ filters, user_location: place }: Json) {
   const { allowed_domains: domains } = recordOf(filters)
   return {
-    type: 'web_search_20250305',
-    name: 'web_search',
+    ...webSearchTool,
     ...(Array.isArray(domains) && domains.length > 0 && { allowed_domains: domains }),
     ...(isRecord(place) && { user_location: { ...place, type: 'approximate' } }),
   }

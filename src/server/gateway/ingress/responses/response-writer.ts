@@ -31,7 +31,7 @@ interface Options {
 /** Says an answer as a response, or as its events. Every event has its number, and the last one the whole response. */
 export function createResponseWriter(options: Options): AnswerWriter {
   const writer = new ResponseWriter(options)
-  return { take: event => writer.take(event), whole: () => writer.whole() }
+  return { take: event => writer.take(event), whole: () => writer.whole(), problem: openAiProblem }
 }
 
 type Block = Extract<PivotEvent, { type: 'block_start' }>['block']

@@ -1,11 +1,11 @@
-import { countOf, isRecord } from '../../../platform/json.ts'
-import type { UsageUpdate } from '../../translated/model-event.ts'
+import { countOf, isRecord } from '../../platform/json.ts'
+import type { UsageUpdate } from '../translated/model-event.ts'
 
 /**
  * Totals so far out of a chunk's `usageMetadata`; undefined when it states none. Gemini's prompt tokens contain the
  * cached ones, and its answer's tokens leave out the thoughts.
  */
-export function usageOf(metadata: unknown): UsageUpdate | undefined {
+export function geminiUsageOf(metadata: unknown): UsageUpdate | undefined {
   if (!isRecord(metadata)) return undefined
   const prompt = countOf(metadata['promptTokenCount'])
   const cached = countOf(metadata['cachedContentTokenCount'])

@@ -1,0 +1,165 @@
+import { Type } from 'typebox'
+import { type ErrorCode, statusOfCode } from './errors.ts'
+import { route } from './route.ts'
+
+const base = { access: 'google-key', errorShape: 'google', isForPrograms: true } as const
+const call = { ...base, bodyLimit: 32 * 1024 * 1024 } as const
+
+const open = { additionalProperties: true } as const
+const ModelPath = Type.Object({ model: Type.String({ description: 'Also an id that holds slashes' }) })
+
+/** `{error:{code,message,status}}`, on the paths of Google's API. */
+export const GoogleError = Type.Object({
+  error: Type.Object({ code: Type.Integer(), message: Type.String(), status: Type.String() }),
+})
+
+/** Google's names of errors, which its clients read besides the status. */
+const statuses: Readonly<Record<ErrorCode, string>> = {
+  invalid_request: 'INVALID_ARGUMENT',
+  unauthorized: 'UNAUTHENTICATED',
+  // Not RESOURCE_EXHAUSTED: clients retry that for nothing.
+  budget_exceeded: 'FAILED_PRECONDITION',
+  forbidden: 'PERMISSION_DENIED',
+  not_found: 'NOT_FOUND',
+  method_not_allowed: 'UNIMPLEMENTED',
+  conflict: 'ABORTED',
+  payload_too_large: 'INVALID_ARGUMENT',
+  unsupported_media_type: 'INVALID_ARGUMENT',
+  idempotency_mismatch: 'INVALID_ARGUMENT',
+  rate_limited: 'RESOURCE_EXHAUSTED',
+  internal: 'INTERNAL',
+  upstream_unreachable: 'UNAVAILABLE',
+  unavailable: 'UNAVAILABLE',
+  upstream_timeout: 'DEADLINE_EXCEEDED',
+  overloaded: 'UNAVAILABLE',
+}
+
+/** An error as Google's clients read it. */
+export const googleError = (error: ErrorCode, message: string) => ({
+  error: { code: statusOfCode(error), message, status: statuses[error] },
+})
+
+/** What an answer's parts, and those of a request, have in common: one field says what the part is. */
+const Content = Type.Object(
+  { role: Type.Optional(Type.String()), parts: Type.Optional(Type.Array(Type.Unknown())) },
+  open,
+)
+
+const GenerateRequest = Type.Object(
+  {
+    contents: Type.Array(Type.Unknown(), { minItems: 1 }),
+    generationConfig: Type.Optional(
+      Type.Object({ maxOutputTokens: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])) }, open),
+    ),
+  },
+  open,
+)
+
+const GenerateResponse = Type.Object(
+  {
+    candidates: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { content: Type.Optional(Content), finishReason: Type.Optional(Type.String()), index: Type.Integer() },
+          open,
+        ),
+      ),
+    ),
+    promptFeedback: Type.Optional(Type.Object({ blockReason: Type.String() }, open)),
+    usageMetadata: Type.Object({ promptTokenCount: Type.Integer(), totalTokenCount: Type.Integer() }, open),
+    modelVersion: Type.String(),
+    responseId: Type.String(),
+  },
+  open,
+)
+
+/** A model as Google's clients read it. */
+export const GoogleModel = Type.Object({
+  name: Type.String({ description: '`models/` and the id' }),
+  version: Type.String(),
+  displayName: Type.String(),
+  description: Type.String(),
+  inputTokenLimit: Type.Optional(Type.Integer()),
+  outputTokenLimit: Type.Optional(Type.Integer()),
+  supportedGenerationMethods: Type.Array(Type.String()),
+})
+
+/** The methods of a model under one version of Google's API; `suffix` tells their ids apart. */
+const methodsUnder = <const V extends string, const S extends string>(version: V, suffix: S) => ({
+  generate: route({
+    ...call,
+    id: `gemini.generate${suffix}`,
+    method: 'POST',
+    path: `/${version}/models/{model}:generateContent`,
+    params: ModelPath,
+    body: GenerateRequest,
+    responses: { 200: GenerateResponse },
+    summary: 'Generate an answer, in Gemini’s format',
+  }),
+  stream: route({
+    ...call,
+    id: `gemini.stream${suffix}`,
+    method: 'POST',
+    path: `/${version}/models/{model}:streamGenerateContent`,
+    params: ModelPath,
+    query: Type.Object({ alt: Type.Optional(Type.String({ description: '`sse`; without it, one JSON array' })) }),
+    body: GenerateRequest,
+    responses: {
+      200: Type.String({
+        description: 'Server-sent events of `GenerateContentResponse`; without `alt=sse` a JSON array',
+      }),
+    },
+    produces: 'text/event-stream',
+    summary: 'Generate an answer in pieces, in Gemini’s format',
+  }),
+  countTokens: route({
+    ...call,
+    id: `gemini.count_tokens${suffix}`,
+    method: 'POST',
+    path: `/${version}/models/{model}:countTokens`,
+    params: ModelPath,
+    body: Type.Object(
+      {
+        contents: Type.Optional(Type.Array(Type.Unknown())),
+        generateContentRequest: Type.Optional(Type.Object({}, open)),
+      },
+      open,
+    ),
+    responses: { 200: Type.Object({ totalTokens: Type.Integer() }, open) },
+    summary: 'Count the input tokens of a request in Gemini’s format',
+  }),
+})
+
+const methods = methodsUnder('v1beta', '')
+const newerMethods = methodsUnder('v1', '_v1')
+
+export const geminiRoutes = {
+  ...methods,
+  /** The same again: newer clients of Google's leave out the `beta`. */
+  generateV1: newerMethods.generate,
+  streamV1: newerMethods.stream,
+  countTokensV1: newerMethods.countTokens,
+  listModels: route({
+    ...base,
+    id: 'gemini.list_models',
+    method: 'GET',
+    path: '/v1beta/models',
+    query: Type.Object({
+      pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
+      pageToken: Type.Optional(Type.String({ maxLength: 300 })),
+    }),
+    responses: {
+      200: Type.Object({ models: Type.Array(GoogleModel), nextPageToken: Type.Optional(Type.String()) }),
+    },
+    summary: 'List the models that this key may use, in Gemini’s format',
+  }),
+  getModel: route({
+    ...base,
+    id: 'gemini.get_model',
+    method: 'GET',
+    path: '/v1beta/models/{model}',
+    params: ModelPath,
+    responses: { 200: GoogleModel },
+    summary: 'Read one model, in Gemini’s format',
+  }),
+}

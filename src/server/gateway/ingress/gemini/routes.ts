@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { geminiRoutes } from '../../../../contract/gemini.ts'
+import type { Model } from '../../../../contract/models.ts'
+import { bind } from '../../../http/bind.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { AppError, invalid, notFound } from '../../../platform/errors.ts'
+import type { CallKind } from '../../call.ts'
+import type { Gateway } from '../../gateway.ts'
+import { pageOf } from '../../model-list.ts'
+import { createAnswer, serveBytes } from '../../serve-calls.ts'
+import { createArraySink } from './array-sink.ts'
+
+interface Deps {
+  readonly gateway: Gateway
+}
+
+interface Method {
+  readonly kind: CallKind
+  readonly stream: boolean
+}
+
+const methods: ReadonlyMap<string, Method> = new Map([
+  ['generateContent', { kind: 'gemini', stream: false }],
+  ['streamGenerateContent', { kind: 'gemini', stream: true }],
+  ['countTokens', { kind: 'gemini_count', stream: false }],
+])
+
+/** Model calls and the list of models in Google's format. */
+export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
+  // The three methods stand behind ids that hold slashes and colons, which clients send plain as well as encoded.
+  for (const [route, url] of [
+    [geminiRoutes.generate, '/v1beta/models/*'],
+    [geminiRoutes.generateV1, '/v1/models/*'],
+  ] as const) {
+    const answer = createAnswer(gateway, route)
+    serveBytes(app, { route, url }, (request, reply) => {
+      const { model, method } = called(request)
+      const { alt } = request.query as { alt?: unknown }
+      return answer(request, reply, {
+        kind: method.kind,
+        address: { model, stream: method.stream },
+        ...(method.stream && alt !== 'sse' && { through: createArraySink }),
+      })
+    })
+  }
+
+  bind(app, geminiRoutes.listModels, async ({ query }, { key }) => {
+    const { pageSize: limit, pageToken: after_id } = query
+    const all = gateway.models(key)
+    if (after_id !== undefined && !all.some(({ id }) => id === after_id))
+      throw invalid('pageToken is not one that this list gave')
+    const { data, has_more: hasMore, last_id: last } = pageOf(all, { limit, after_id })
+    return { models: data.map(googleModel), ...(hasMore && last !== null && { nextPageToken: last }) }
+  })
+
+  const find = (id: string, { key }: Caller) => {
+    const model = gateway.find(id, key)
+    if (!model) throw notFound('model', id)
+    return googleModel(model)
+  }
+  bind(app, geminiRoutes.getModel, async ({ params }, caller) => find(params.model, caller))
+  app.get('/v1beta/models/*', { config: { route: geminiRoutes.getModel } }, async request =>
+    find((request.params as { '*': string })['*'], request.caller),
+  )
+}
+
+/** The model and the method that an address names: `a/b:generateContent`. */
+function called(request: FastifyRequest): { readonly model: string; readonly method: Method } {
+  const path = (request.params as { '*': string })['*']
+  const colon = path.lastIndexOf(':')
+  const method = methods.get(path.slice(colon + 1))
+  if (colon < 0 || !method)
+    throw new AppError('not_found', `no such method; models have ${[...methods.keys()].join(', ')}`)
+  const model = path.slice(0, colon)
+  if (model === '') throw invalid('the path must name a model')
+  return { model, method }
+}
+
+const googleModel = ({ id, display_name, context_window: input, max_output_tokens: output }: Model) => ({
+  name: `models/${id}`,
+  version: '1',
+  displayName: display_name,
+  description: `${display_name}, by way of the gateway`,
+  ...(input !== undefined && { inputTokenLimit: input }),
+  ...(output !== undefined && { outputTokenLimit: output }),
+  supportedGenerationMethods: [...methods.keys()],
+})
