@@ -1,11 +1,4 @@
-import type {
-  Agent,
-  AgentFieldChange,
-  AgentFile,
-  AgentStatus,
-  AgentVersion,
-  AgentWrite,
-} from '../../contract/agents.ts'
+import type { Agent, AgentFieldChange, AgentFile, AgentStatus, AgentWrite } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Actor, By, Caller } from '../http/caller.ts'
@@ -16,14 +9,14 @@ import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
 import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
 import { checkRunDefaults } from './run-defaults.ts'
-import type { AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
+import type { AgentFilter, AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
 import { versionDiff } from './version-diff.ts'
 
 interface Deps {
   readonly store: AgentStore
   readonly defaults: () => AgentDefaults
   /** True for a built-in runtime and a registered harness. */
-  readonly isRuntime: (id: string) => boolean
+  readonly isRuntime: (id: string) => Promise<boolean>
   readonly audit: Audit
   /** Replaces secrets by the marker. */
   readonly secrets: Parameters<typeof agentFile>[1]
@@ -64,7 +57,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     return changed
   }
 
-  function checkWrite(write: AgentWrite, caller: Caller): void {
+  async function checkWrite(write: AgentWrite, caller: Caller): Promise<void> {
     if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope)
       throw new AppError('forbidden', 'forbidden')
     checkRunDefaults(write.config)
@@ -73,7 +66,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
       ['config.runtime', write.config?.['runtime']],
     ] as const) {
       if (runtime === undefined || runtime === null) continue
-      if (typeof runtime !== 'string' || !isRuntime(runtime)) {
+      if (typeof runtime !== 'string' || !(await isRuntime(runtime))) {
         throw invalid(`${field} ${JSON.stringify(runtime)} is not known; see GET /api/capabilities for those that are`)
       }
     }
@@ -102,7 +95,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
   }
 
   async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
-    checkWrite(write, by.caller)
+    await checkWrite(write, by.caller)
     await checkPin(undefined, write, by.caller)
     const values = { id: newId('agent'), ...newAgentFields(write, defaults()), skills: skills ?? [] }
     return store.insert(values, idempotency, recorded(action, by.actor))
@@ -111,7 +104,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
   return {
     get,
 
-    list: (owner: string | undefined, caller: Caller, page: PageOf): Promise<Agent[]> =>
+    list: (owner: string | undefined, caller: Caller, page: PageOf & AgentFilter): Promise<StoredAgent[]> =>
       caller.ownerScope !== undefined && owner !== undefined && owner !== caller.ownerScope
         ? Promise.resolve([])
         : store.list(caller.ownerScope ?? owner, page),
@@ -119,13 +112,17 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     create: (write: AgentWrite, by: By, idempotency: Idempotency | undefined): Promise<Agent> =>
       create(write, by, { idempotency }),
 
+    /** As `create`, with the blocks of skills that `write.system` has in it. */
+    createCarrying: (write: AgentWrite, by: By, creation: Omit<Creation, 'action'>): Promise<StoredAgent> =>
+      create(write, by, creation),
+
     async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
-      checkWrite(write, by.caller)
+      await checkWrite(write, by.caller)
       await checkPin(id, write, by.caller)
       return change('update', { id, ...by }, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
     },
 
-    setStatus: (id: string, status: AgentStatus, by: By): Promise<Agent> =>
+    setStatus: (id: string, status: AgentStatus, by: By): Promise<StoredAgent> =>
       change(verbs[status], { id, ...by }, agent => ({ ...agent, status })),
 
     async remove(id: string, { caller, actor }: By): Promise<void> {
@@ -133,7 +130,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
       if (!(await store.remove(which, recorded('delete', actor)))) throw notFound('agent', id)
     },
 
-    async versions(id: string, caller: Caller, page: PageOf): Promise<AgentVersion[]> {
+    async versions(id: string, caller: Caller, page: PageOf): Promise<StoredVersion[]> {
       await get(id, caller)
       if (page.after !== undefined && !/^\d{1,9}$/.test(page.after))
         throw invalid('cursor is not one that this list gave')
@@ -146,7 +143,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
       return change('rollback', { id, ...by }, ({ status, owner_id }) => ({ ...target.agent, status, owner_id }))
     },
 
-    version: (id: string, version: number, caller: Caller): Promise<AgentVersion> => getVersion(id, version, caller),
+    version: (id: string, version: number, caller: Caller): Promise<StoredVersion> => getVersion(id, version, caller),
 
     /** `to` undefined: the current version. */
     async diff(id: string, { from, to }: Versions, caller: Caller): Promise<VersionDiff> {
@@ -166,6 +163,12 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
       const skills = file.skills.filter(({ id }) => write.system.includes(skillMarker(id)))
       return create(write, by, { idempotency, skills, action: 'import' })
     },
+
+    /** Changes an agent by what it is now, as one version; nothing when `edit` answers undefined. It may refuse. */
+    revise: (
+      { id, ...by }: By & { id: string },
+      edit: (agent: StoredAgent) => StoredAgent | undefined,
+    ): Promise<StoredAgent> => change('update', { id, ...by }, edit),
 
     /** Changes prompt and skills of an agent as one version; nothing when `edit` answers undefined. */
     editPrompt: (

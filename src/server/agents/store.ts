@@ -59,6 +59,15 @@ export interface PageOf {
   readonly limit: number
 }
 
+/** Which agents a list has, all by default. */
+export interface AgentFilter {
+  readonly without?: AgentStatus | undefined
+  /** Made at this time or later. */
+  readonly from?: Date | undefined
+  /** Made before this time. */
+  readonly before?: Date | undefined
+}
+
 /** Which agent, of which owner; owner undefined: anybody's. */
 interface Which {
   readonly id: string
@@ -98,10 +107,16 @@ export function agentStore(db: Kysely<Database>) {
     within: (client: PoolClient) => agentReads(kyselyOn(client)),
 
     /** Newest first. */
-    async list(owner: string | undefined, { after, limit }: PageOf): Promise<StoredAgent[]> {
+    async list(
+      owner: string | undefined,
+      { after, limit, without, from, before }: PageOf & AgentFilter,
+    ): Promise<StoredAgent[]> {
       let mine = db.selectFrom('agents').select(columns)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
       if (after !== undefined) mine = mine.where('id', '<', after)
+      if (without !== undefined) mine = mine.where('status', '<>', without)
+      if (from !== undefined) mine = mine.where('created_at', '>=', from)
+      if (before !== undefined) mine = mine.where('created_at', '<', before)
       return (await mine.orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
     },
 

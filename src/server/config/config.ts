@@ -137,6 +137,22 @@ export interface CooldownSettings {
   readonly outMs: number
 }
 
+/** A runtime of the configuration file. */
+export interface ConfiguredHarness {
+  readonly alias: string
+  readonly apiSpec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
+  readonly displayName: string
+  /** Without a slash at its end; empty for a program that the service starts. */
+  readonly apiBase: string
+  readonly apiKey: string | undefined
+  /** The program to start and its arguments; undefined for one that is called at its address. */
+  readonly command: readonly string[] | undefined
+  /** Variables for the program. */
+  readonly env: Readonly<Record<string, string>>
+  /** Present for a program that runs with the rights of the service. */
+  readonly isolation?: 'none'
+}
+
 export interface Limits {
   /** Running streams per process; above it new calls get 529. */
   readonly maxStreams: number
@@ -176,6 +192,7 @@ export interface Config {
   readonly demo: boolean
   readonly router: RouterSettings
   readonly prices: PriceSettings
+  readonly runtimeHarnesses: readonly ConfiguredHarness[]
   /** `host:port` of private addresses that may be called. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits

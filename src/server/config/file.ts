@@ -53,6 +53,18 @@ export interface ModelEntry {
   readonly litellm_params?: ModelParams
 }
 
+/** One entry of `runtime_harnesses`. */
+export interface HarnessEntry {
+  readonly alias: string
+  readonly api_spec: string
+  readonly api_base?: string
+  readonly api_key?: string
+  readonly display_name?: string
+  readonly command?: readonly (string | undefined)[]
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly sandbox?: string
+}
+
 type FallbackTable = Readonly<Record<string, readonly (string | undefined)[] | undefined>>
 
 interface RouterBlock {
@@ -67,6 +79,7 @@ interface RouterBlock {
 interface FileValue {
   readonly general_settings?: { readonly master_key?: string }
   readonly model_list?: readonly ModelEntry[]
+  readonly runtime_harnesses?: readonly (Partial<HarnessEntry> | undefined)[]
   readonly outbound?: { readonly allow?: readonly string[] }
   readonly limits?: {
     readonly max_streams?: number
@@ -133,6 +146,20 @@ const modelEntry: Shape = {
   later: ['model_info'],
 }
 
+const harnessEntry: Shape = {
+  kind: 'block',
+  keys: {
+    alias: text,
+    api_spec: text,
+    api_base: text,
+    api_key: text,
+    display_name: text,
+    command: texts,
+    env: { kind: 'by name', of: text },
+    sandbox: text,
+  },
+}
+
 const router: Shape = {
   kind: 'block',
   keys: {
@@ -151,6 +178,7 @@ const fileShape: Shape = {
   keys: {
     general_settings: { kind: 'block', keys: { master_key: text }, later: ['database_url'] },
     model_list: { kind: 'list', of: modelEntry },
+    runtime_harnesses: { kind: 'list', of: harnessEntry },
     outbound: { kind: 'block', keys: { allow: texts } },
     limits: {
       kind: 'block',

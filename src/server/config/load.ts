@@ -5,11 +5,12 @@ import { isEncryptionKey } from '../platform/encryption-key.ts'
 import { parseAllow } from '../platform/outbound.ts'
 import type { Config, Environment, Limits, Overrides } from './config.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
+import { harnessesOfFile } from './harnesses-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
-import { modelWarnings } from './warnings.ts'
+import { harnessWarnings, modelWarnings } from './warnings.ts'
 
 /** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
 export class ConfigError extends Error {
@@ -46,6 +47,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     report(text, file.place(['outbound', 'allow', index])),
   )
   const outboundAllow = [...listed, ...implicitAllow]
+  const runtimeHarnesses = harnessesOfFile({ file, report })
   // Names of faulty entries count too: each fault is told once, where it is.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const config: Config = {
@@ -63,10 +65,15 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     demo,
     router: routerOfFile({ file, aliases: demo ? [...named, 'demo'] : named, report }),
     prices: pricesOfFile({ file, path: filePath, report }),
+    runtimeHarnesses,
     outboundAllow,
     limits: limitsOf(file),
     file: filePath,
-    warnings: [...warnings, ...modelWarnings(deployments, outboundAllow)],
+    warnings: [
+      ...warnings,
+      ...modelWarnings(deployments, outboundAllow),
+      ...harnessWarnings(runtimeHarnesses, outboundAllow),
+    ],
   }
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))
   if (problems.length > 0) throw new ConfigError(problems.map(problem => printed(problem, filePath)))

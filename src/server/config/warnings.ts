@@ -1,5 +1,5 @@
 import { createOutbound } from '../platform/outbound.ts'
-import type { Deployment } from './config.ts'
+import type { ConfiguredHarness, Deployment } from './config.ts'
 
 /** What an operator should know about deployments that will not work, or not safely, as they stand. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
@@ -14,4 +14,16 @@ export function modelWarnings(deployments: readonly Deployment[], allow: readonl
       : []
   })
   return [...new Set(warnings)]
+}
+
+/** The same of harnesses. One whose address is refused is listed, but cannot be used. */
+export function harnessWarnings(harnesses: readonly ConfiguredHarness[], allow: readonly string[]): string[] {
+  const { judge, lists } = createOutbound({ allow })
+  return harnesses.flatMap(({ alias, apiBase }) => {
+    if (apiBase === '') return []
+    const refusal = judge(apiBase)
+    if (refusal !== undefined) return [`runtime ${alias}: ${refusal}`]
+    if (apiBase.startsWith('https:') || lists(apiBase)) return []
+    return [`runtime ${alias}: api_base is not https; it is not called unless its host and port are in outbound.allow`]
+  })
 }

@@ -113,6 +113,7 @@ type Reloaded =
   | 'router'
   | 'prices'
   | 'limits'
+  | 'runtimeHarnesses'
   | 'outboundAllow'
   | 'file'
   | 'warnings'

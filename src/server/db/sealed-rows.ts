@@ -10,6 +10,8 @@ export const sealedTables = {
   provider_credentials: { purpose: 'provider credential', id: ['id'], facts: ['provider', 'api_base'] },
   webhook_endpoint_secrets: { purpose: 'webhook endpoint secret', id: ['endpoint_id', 'id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
+  runtime_credentials: { purpose: 'runtime credential', id: ['id'], facts: ['api_base'] },
+  runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
 } as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
 
 export type SealedTable = keyof typeof sealedTables

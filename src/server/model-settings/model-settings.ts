@@ -2,6 +2,8 @@ import type { ModelSetting, ModelSettingWrite } from '../../contract/model-setti
 import type { Audit } from '../audit/audit.ts'
 import type { Deployment } from '../config/config.ts'
 import type { RunSql } from '../db/once.ts'
+import type { By } from '../http/caller.ts'
+import { refuseNarrow } from '../http/reach.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { checkModel, type NewModel } from './check.ts'
@@ -9,7 +11,6 @@ import type { DeploymentChange, DeploymentFields, DeploymentRow, DeploymentStore
 import { lockOf, originOf } from './in-force.ts'
 import { listedModels } from './listing.ts'
 import type { ModelsInForce } from './models-in-force.ts'
-import { type By, refuseNarrow } from './reach.ts'
 import { mergedParams, type Params, secretsOf } from './secret-params.ts'
 import type { SettingsSeals } from './stored-settings.ts'
 

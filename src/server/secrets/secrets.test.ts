@@ -103,9 +103,24 @@ test('S13: everything is sealed anew with the first key, in every table, and the
      values ('d1', 'm', '{}', 1, $1, $2, 'master'), ('d2', 'm', '{}', 1, null, null, 'master')`,
     [deploymentSeal.sealed, deploymentSeal.key_id],
   )
+  const runtime = { id: 'cursor', api_base: 'https://api.cursor.com', version: 4 }
+  const runtimeSeal = createRowSealer(oldRing, 'runtime_credentials').seal('crsr', runtime)
+  await pool.query(
+    `insert into runtime_credentials (id, api_base, masked, version, sealed, key_id)
+     values ('cursor', 'https://api.cursor.com', '***', 4, $1, $2)`,
+    [runtimeSeal.sealed, runtimeSeal.key_id],
+  )
+  const harness = { alias: 'oc', api_base: 'https://oc.example', version: 5 }
+  const harnessSeal = createRowSealer(oldRing, 'runtime_harnesses').seal('oc-key', harness)
+  await pool.query(
+    `insert into runtime_harnesses (alias, api_spec, display_name, api_base, masked, version, sealed, key_id, created_by)
+     values ('oc', 'opencode', 'oc', 'https://oc.example', '***', 5, $1, $2, 'master'),
+            ('open', 'opencode', 'open', 'https://oc.example', null, 5, null, null, 'master')`,
+    [harnessSeal.sealed, harnessSeal.key_id],
+  )
   const { rows: times } = await pool.query('select owner_id, key, updated_at, version from vault_entries order by 1, 2')
 
-  assert.deepEqual(await runReseal(bothRing, 7), { resealed: 243, unreadable: 0 })
+  assert.deepEqual(await runReseal(bothRing, 7), { resealed: 245, unreadable: 0 })
   assert.deepEqual(new Set((await store.keyUse()).map(({ key_id }) => key_id)), new Set([newRing.currentId]))
   await assertReadable(newRing, 240)
   assert.deepEqual(await loadServiceSecret(pool, newRing, 'pepper'), pepper)
@@ -113,6 +128,11 @@ test('S13: everything is sealed anew with the first key, in every table, and the
   assert.equal(createRowSealer(newRing, 'provider_credentials').open(credentials[0]).toString(), 'sk-ant')
   const { rows: deployments } = await pool.query('select * from deployments order by id')
   assert.equal(createRowSealer(newRing, 'deployments').open(deployments[0]).toString(), '{"api_key":"x"}')
+  const { rows: runtimes } = await pool.query('select * from runtime_credentials')
+  assert.equal(createRowSealer(newRing, 'runtime_credentials').open(runtimes[0]).toString(), 'crsr')
+  const { rows: harnesses } = await pool.query('select * from runtime_harnesses order by alias')
+  assert.equal(createRowSealer(newRing, 'runtime_harnesses').open(harnesses[0]).toString(), 'oc-key')
+  assert.deepEqual([harnesses[1].sealed, harnesses[1].key_id], [null, null])
   assert.deepEqual([deployments[1].sealed, deployments[1].key_id], [null, null])
   // A new seal is no change of the entry.
   assert.deepEqual(
@@ -131,7 +151,7 @@ test('S25: the credential of a provider opens for no other address', async () =>
 
 test('S12: what one table has sealed opens in no other', () => {
   const tables = Object.keys(sealedTables) as SealedTable[]
-  const names = { owner_id: 'x', key: 'x', name: 'x', id: 'x', endpoint_id: 'x' }
+  const names = { owner_id: 'x', key: 'x', name: 'x', id: 'x', alias: 'x', endpoint_id: 'x' }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {
     const { sealed } = createRowSealer(newRing, from).seal('secret', row)

@@ -1,11 +1,5 @@
-import type { Actor, Caller } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
-
-/** Who makes a change: what they may do, and what the audit log says of them. */
-export interface By {
-  readonly caller: Caller
-  readonly actor: Actor
-}
+import type { By } from './caller.ts'
 
 /**
  * Throws `forbidden` for an admin key with an owner or a list of models: what serves a name here serves it for everybody,

@@ -1,0 +1,84 @@
+import type { Client } from '../client/client.ts'
+import type { CredentialWrite, HarnessCreate, RuntimeHarness } from '../contract/runtimes.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { elapsedText, tableLines } from './format.ts'
+import { dim, type Out } from './out.ts'
+import { plainLine } from './plain-text.ts'
+
+/** `runtimes list`: every runtime and how it is connected. */
+export async function listRuntimes(client: Client, out: Out): Promise<ExitCode> {
+  const answer = await client.runtimeHarnesses.list()
+  out.data(answer)
+  const rows = answer.harnesses.map(harness => [
+    plainLine(harness.alias, 64),
+    harness.api_spec,
+    stateOf(harness),
+    harness.masked_api_key ?? '-',
+    plainLine(harness.api_base || '-', 80),
+  ])
+  const [headings = '', ...lines] = tableLines(['ID', 'SPEC', 'STATE', 'KEY', 'API BASE'], rows)
+  out.line(dim(headings))
+  for (const line of lines) out.line(line)
+  for (const { alias, last_error } of answer.harnesses) if (last_error !== null) out.note(`${alias}: ${last_error}`)
+  return exitCodes.ok
+}
+
+const stateOf = ({ connected, last_error }: RuntimeHarness): string => {
+  if (!connected) return last_error === null ? '-' : 'not used'
+  return last_error === null ? 'connected' : 'failing'
+}
+
+interface Which {
+  readonly id: string
+}
+
+/** `runtimes connect`: stores the credential of a built-in runtime in the place of the one before. */
+export async function connectRuntime(
+  client: Client,
+  { id, body }: Which & { readonly body: CredentialWrite },
+  out: Out,
+): Promise<ExitCode> {
+  const { runtimes } = await client.agentRuntimes.connect({ params: { runtime_id: id }, body })
+  out.data(runtimes.find(runtime => runtime.id === id))
+  out.line({ text: '✓ ', tone: 'good' }, `the key of ${id} is stored`)
+  out.note(dim(`Try it: switchyard runtimes check ${id}`))
+  return exitCodes.ok
+}
+
+/** `runtimes disconnect`: sessions cannot run on it any more. */
+export async function disconnectRuntime(client: Client, { id }: Which, out: Out): Promise<ExitCode> {
+  await client.agentRuntimes.disconnect({ params: { runtime_id: id } })
+  out.data({ id, connected: false })
+  out.line({ text: '✓ ', tone: 'good' }, `the key of ${id} was removed`)
+  return exitCodes.ok
+}
+
+/** `runtimes add`: registers a harness. */
+export async function addRuntime(
+  client: Client,
+  { body }: { readonly body: HarnessCreate },
+  out: Out,
+): Promise<ExitCode> {
+  const { harnesses } = await client.runtimeHarnesses.create({ body })
+  out.data(harnesses.find(({ alias }) => alias === body.alias))
+  out.line({ text: '✓ ', tone: 'good' }, `${body.alias} is registered; agents name it as their runtime`)
+  out.note(dim(`Try it: switchyard runtimes check ${body.alias}`))
+  return exitCodes.ok
+}
+
+/** `runtimes remove`: takes a registered harness away. */
+export async function removeRuntime(client: Client, { id }: Which, out: Out): Promise<ExitCode> {
+  await client.runtimeHarnesses.remove({ params: { alias: id } })
+  out.data({ id, removed: true })
+  out.line({ text: '✓ ', tone: 'good' }, `${id} was removed`)
+  return exitCodes.ok
+}
+
+/** `runtimes check`: exit code 1 when the runtime does not answer, or does not take the credential. */
+export async function checkRuntime(client: Client, { id }: Which, out: Out): Promise<ExitCode> {
+  const { ok, latency_ms, error } = await client.agentRuntimes.test({ params: { runtime_id: id } })
+  out.data({ ok, latency_ms, ...(error !== undefined && { error }) })
+  if (ok) out.line({ text: '✓ ', tone: 'good' }, `${id} answers (${elapsedText(latency_ms)})`)
+  else out.line({ text: '✗ ', tone: 'bad' }, error ?? 'it does not work')
+  return ok ? exitCodes.ok : exitCodes.failed
+}

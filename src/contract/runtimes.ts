@@ -1,0 +1,208 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { Name, Nullable } from './schemas.ts'
+
+const ApiSpec = Type.Union(
+  [Type.Literal('claude_managed_agents'), Type.Literal('opencode'), Type.Literal('acp'), Type.Literal('cursor')],
+  { description: 'What the harness speaks; programs of `acp` are started by the configuration file only' },
+)
+
+/** The protocols that a harness can be spoken to in. Gaps: section 10. */
+export const apiSpecs: readonly Static<typeof ApiSpec>[] = ApiSpec.anyOf.map(({ const: spec }) => spec)
+
+/** What a harness may be called. Gaps: section 10. */
+export const aliasPattern = '^[A-Za-z0-9_-]{1,64}$'
+
+/** Names that no harness can have: the runtimes that every server knows. */
+export const builtInRuntimeIds = ['builtin', 'cursor', 'claude_managed_agents'] as const
+
+/** One tool that agents of a runtime have. */
+const RuntimeTool = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  enabled_by_default: Type.Boolean(),
+})
+export type RuntimeTool = Static<typeof RuntimeTool>
+
+/** What all records of runtimes say. */
+const state = {
+  id: Type.String({ description: 'What sessions and agents name it by' }),
+  connected: Type.Boolean({ description: 'Sessions can run on it' }),
+  api_base: Type.String({ description: 'Where it is called; empty where nothing is called' }),
+  masked_api_key: Nullable(Type.String({ description: 'At most the last four characters; null without a key' })),
+  tools: Type.Array(RuntimeTool, { description: 'Tools that an agent can switch on and off by their id' }),
+  capabilities: Type.Record(Type.String(), Type.Boolean(), {
+    description: 'What it can do; a request for what it cannot is refused by the name of the flag',
+  }),
+  last_checked_at: Nullable(Type.String({ format: 'date-time', description: 'When it was last tested as it is now' })),
+  last_error: Nullable(
+    Type.String({ description: 'Why it cannot be used, as far as that is known; null: all is well' }),
+  ),
+}
+
+/** A runtime that every server knows, and what is known of its credential. */
+export const AgentRuntime = Type.Object({
+  name: Type.String(),
+  default_api_base: Type.String(),
+  credential_provider_id: Type.String(),
+  credential_provider_name: Type.String(),
+  ...state,
+})
+export type AgentRuntime = Static<typeof AgentRuntime>
+
+/** A runtime as a harness: one that every server knows, or one that was registered. */
+export const RuntimeHarness = Type.Object({
+  alias: Type.String(),
+  api_spec: Type.String(),
+  display_name: Type.String(),
+  is_default: Type.Boolean({ description: 'Every server knows it' }),
+  locked: Type.Boolean({ description: 'It cannot be changed or removed here: it is built in, or in the file' }),
+  ...state,
+})
+export type RuntimeHarness = Static<typeof RuntimeHarness>
+
+const Address = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' })
+const Key = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
+
+/** The credential of a built-in runtime. It takes the place of the one before as a whole. */
+export const CredentialWrite = Type.Object({
+  api_key: Key,
+  api_base: Type.Optional({ ...Address, description: 'The only host that the key is sent to; its own unless given' }),
+})
+export type CredentialWrite = Static<typeof CredentialWrite>
+
+export const HarnessCreate = Type.Object({
+  alias: Type.String({ pattern: aliasPattern, description: 'Letters, digits, `_` and `-`; 1 to 64 characters' }),
+  api_spec: ApiSpec,
+  api_base: { ...Address, description: 'The only host that the key is sent to' },
+  api_key: Type.Optional(Key),
+  display_name: Type.Optional(Name),
+})
+export type HarnessCreate = Static<typeof HarnessCreate>
+
+/** What is absent stays, but for the key: a new address without a key drops the old one. */
+export const HarnessUpdate = Type.Object({
+  api_spec: Type.Optional(ApiSpec),
+  api_base: Type.Optional(Address),
+  api_key: Type.Optional(Nullable(Key, 'null removes the key')),
+  display_name: Type.Optional(Name),
+})
+export type HarnessUpdate = Static<typeof HarnessUpdate>
+
+const RuntimeTest = Type.Object({
+  ok: Type.Boolean(),
+  latency_ms: Type.Integer(),
+  error: Type.Optional(Type.String({ description: 'What the runtime said, without any part of the credential' })),
+})
+export type RuntimeTest = Static<typeof RuntimeTest>
+
+const RuntimeModels = Type.Object({
+  models: Type.Array(Type.Object({ id: Type.String(), display_name: Type.String() }), {
+    description: 'Empty when the runtime does not say',
+  }),
+})
+
+const AliasPath = Type.Object({ alias: Type.String() })
+const RuntimePath = Type.Object({ runtime_id: Type.String() })
+const Done = Type.Object({ ok: Type.Literal(true) })
+const Harnesses = Type.Object({ harnesses: Type.Array(RuntimeHarness) })
+const Runtimes = Type.Object({ runtimes: Type.Array(AgentRuntime) })
+const read = { access: 'key', errorShape: 'nested' } as const
+const write = { access: 'admin', errorShape: 'nested', bodyLimit: 64 * 1024 } as const
+
+export const harnessRoutes = {
+  list: route({
+    ...read,
+    id: 'runtime_harnesses.list',
+    method: 'GET',
+    path: '/api/runtime-harnesses',
+    responses: { 200: Harnesses },
+    summary: 'List all runtimes as harnesses: built-in ones first, then registered ones by their alias',
+  }),
+  create: route({
+    ...write,
+    id: 'runtime_harnesses.create',
+    method: 'POST',
+    path: '/api/runtime-harnesses',
+    body: HarnessCreate,
+    responses: { 200: Harnesses },
+    summary: 'Register a harness; agents and sessions name it by its alias at once',
+  }),
+  update: route({
+    ...write,
+    id: 'runtime_harnesses.update',
+    method: 'PUT',
+    path: '/api/runtime-harnesses/{alias}',
+    params: AliasPath,
+    body: HarnessUpdate,
+    responses: { 200: Harnesses },
+    summary: 'Change a harness; what runs on it ends as it began',
+  }),
+  remove: route({
+    ...write,
+    id: 'runtime_harnesses.remove',
+    method: 'DELETE',
+    path: '/api/runtime-harnesses/{alias}',
+    params: AliasPath,
+    responses: { 200: Done },
+    summary: 'Remove a harness; sessions that are on it fail with their next prompt',
+  }),
+  test: route({
+    ...write,
+    id: 'runtime_harnesses.test',
+    method: 'POST',
+    path: '/api/runtime-harnesses/{alias}/test',
+    params: AliasPath,
+    responses: { 200: RuntimeTest },
+    summary: 'Ask a harness whether it answers and takes the key; starts no run',
+  }),
+}
+
+export const agentRuntimeRoutes = {
+  list: route({
+    ...read,
+    id: 'agent_runtimes.list',
+    method: 'GET',
+    path: '/api/agent-runtimes',
+    responses: { 200: Runtimes },
+    summary: 'List the built-in runtimes and how they are connected',
+  }),
+  connect: route({
+    ...write,
+    id: 'agent_runtimes.connect',
+    method: 'PUT',
+    path: '/api/agent-runtimes/{runtime_id}/credentials',
+    params: RuntimePath,
+    body: CredentialWrite,
+    responses: { 200: Runtimes },
+    summary: 'Store the credential of a built-in runtime, sealed; the next run uses it',
+  }),
+  disconnect: route({
+    ...write,
+    id: 'agent_runtimes.disconnect',
+    method: 'DELETE',
+    path: '/api/agent-runtimes/{runtime_id}/credentials',
+    params: RuntimePath,
+    responses: { 200: Done },
+    summary: 'Remove the stored credential of a built-in runtime',
+  }),
+  test: route({
+    ...write,
+    id: 'agent_runtimes.test',
+    method: 'POST',
+    path: '/api/agent-runtimes/{runtime_id}/test',
+    params: RuntimePath,
+    responses: { 200: RuntimeTest },
+    summary: 'Ask a runtime, by its id or alias, whether it answers and takes the credential; starts no run',
+  }),
+  models: route({
+    ...read,
+    id: 'agent_runtimes.models',
+    method: 'GET',
+    path: '/api/agent-runtimes/{runtime_id}/models',
+    params: RuntimePath,
+    responses: { 200: RuntimeModels },
+    summary: 'List the models that a runtime offers, by its id or alias',
+  }),
+}

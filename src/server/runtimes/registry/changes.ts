@@ -1,0 +1,158 @@
+import type { CredentialWrite, HarnessCreate, HarnessUpdate } from '../../../contract/runtimes.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { ConfiguredHarness } from '../../config/config.ts'
+import { isUnsendable } from '../../config/providers.ts'
+import type { RunSql } from '../../db/once.ts'
+import type { By } from '../../http/caller.ts'
+import { refuseNarrow } from '../../http/reach.ts'
+import { AppError, invalid, notFound } from '../../platform/errors.ts'
+import { checkedAddress, type Guard } from './address.ts'
+import { builtInRuntimes, isBuiltIn } from './catalogue.ts'
+import type { RuntimeSeals } from './seals.ts'
+import type { CredentialRow, HarnessRow, RuntimeStore } from './store.ts'
+
+interface Deps {
+  readonly store: RuntimeStore
+  readonly seals: RuntimeSeals
+  readonly configured: () => readonly ConfiguredHarness[]
+  readonly guard: () => Guard
+  readonly audit: Audit
+}
+
+/** The rules of changes: which credential may be stored for which runtime, and which harness may be registered. */
+export type RuntimeChanges = ReturnType<typeof createRuntimeChanges>
+
+export function createRuntimeChanges({ store, seals, configured, guard, audit }: Deps) {
+  const record = (sql: RunSql, by: By, entry: Omit<Parameters<Audit['record']>[1], 'actor'>) =>
+    audit.record(sql, { actor: by.actor, ...entry })
+
+  /** Throws for a name whose harness cannot be changed here. */
+  const refuseLocked = (alias: string): void => {
+    if (isBuiltIn(alias))
+      throw invalid(`${alias} is built in; its credential is set with PUT /api/agent-runtimes/${alias}/credentials`)
+    if (configured().some(harness => harness.alias === alias))
+      throw new AppError('conflict', `runtime ${alias} comes from the configuration file; change it there`)
+  }
+
+  /** Comes before the look at the caller: who may change nothing may still learn that there is nothing. */
+  async function mustExist(alias: string): Promise<void> {
+    refuseLocked(alias)
+    if (!(await store.harness(alias))) throw notFound('runtime', alias)
+  }
+
+  return {
+    /** Stores a credential in the place of the one before. */
+    async connect(id: string, { api_key, api_base }: CredentialWrite, by: By): Promise<void> {
+      const runtime = builtInOf(id)
+      refuseNarrow(by)
+      const apiBase = checkedAddress(api_base ?? runtime.defaultBase, guard())
+      const apiKey = checkedKey(api_key)
+      await store.putCredential(
+        id,
+        before => seals.credentialRow({ id, apiBase, apiKey }, before),
+        (sql, before) =>
+          record(sql, by, {
+            action: 'runtime.connect',
+            objectId: id,
+            before: before && publicCredential(before),
+            after: { api_base: apiBase },
+          }),
+      )
+    },
+
+    async disconnect(id: string, by: By): Promise<void> {
+      builtInOf(id)
+      refuseNarrow(by)
+      const isRemoved = await store.removeCredential(id, (sql, before) =>
+        record(sql, by, { action: 'runtime.disconnect', objectId: id, before: before && publicCredential(before) }),
+      )
+      if (!isRemoved) throw new AppError('not_found', `no credential of runtime ${id} is stored`)
+    },
+
+    async create({ alias, api_spec, api_base, api_key, display_name }: HarnessCreate, by: By): Promise<void> {
+      refuseNarrow(by)
+      refuseLocked(alias)
+      refuseStarted(api_spec)
+      const apiKey = api_key === undefined ? undefined : checkedKey(api_key)
+      const columns = seals.harnessColumns({ id: alias, apiBase: checkedAddress(api_base, guard()), apiKey }, undefined)
+      const named = { alias, api_spec, display_name: display_name ?? alias, created_by: by.caller.principal }
+      const after = publicHarness({ ...named, ...columns })
+      const isAdded = await store.insertHarness({ ...named, ...columns }, sql =>
+        record(sql, by, { action: 'runtime_harness.create', objectId: alias, after }),
+      )
+      if (!isAdded) throw new AppError('conflict', `runtime ${alias} exists already`)
+    },
+
+    /** What is absent stays; the key goes when the address changes and no new one is given. Security: S25. */
+    async update(alias: string, write: HarnessUpdate, by: By): Promise<void> {
+      await mustExist(alias)
+      refuseNarrow(by)
+      let after: object = {}
+      const make = (before: HarnessRow) => {
+        const changed = changedHarness(before, write, { seals, guard: guard() })
+        after = publicHarness(changed)
+        return changed
+      }
+      const isChanged = await store.updateHarness(alias, make, (sql, before) =>
+        record(sql, by, {
+          action: 'runtime_harness.update',
+          objectId: alias,
+          before: before && publicHarness(before),
+          after,
+        }),
+      )
+      if (!isChanged) throw notFound('runtime', alias)
+    },
+
+    async remove(alias: string, by: By): Promise<void> {
+      await mustExist(alias)
+      refuseNarrow(by)
+      const isRemoved = await store.removeHarness(alias, (sql, before) =>
+        record(sql, by, { action: 'runtime_harness.delete', objectId: alias, before: before && publicHarness(before) }),
+      )
+      if (!isRemoved) throw notFound('runtime', alias)
+    },
+  }
+}
+
+function builtInOf(id: string) {
+  const runtime = builtInRuntimes.get(id)
+  if (runtime) return runtime
+  if (isBuiltIn(id)) throw invalid(`runtime ${id} takes no credential: it calls models with those of their providers`)
+  throw notFound('runtime', id)
+}
+
+function changedHarness(
+  before: HarnessRow,
+  { api_spec = before.api_spec, api_base, api_key, display_name = before.display_name }: HarnessUpdate,
+  { seals, guard }: { readonly seals: RuntimeSeals; readonly guard: Guard },
+) {
+  refuseStarted(api_spec)
+  const apiBase = api_base === undefined ? before.api_base : checkedAddress(api_base, guard)
+  const { alias, version } = before
+  const isKept = api_key === undefined && apiBase === before.api_base
+  const columns = isKept
+    ? { api_base: apiBase, version, masked: before.masked, sealed: before.sealed, key_id: before.key_id }
+    : seals.harnessColumns({ id: alias, apiBase, apiKey: api_key ? checkedKey(api_key) : undefined }, version)
+  return { api_spec, display_name, ...columns }
+}
+
+/** A program is started by who runs the server, never by a call. Security: S30. */
+function refuseStarted(spec: string): void {
+  if (spec === 'acp')
+    throw invalid('api_spec acp starts a program, which only runtime_harnesses of the configuration file may do')
+}
+
+function checkedKey(key: string): string {
+  if (isUnsendable(key)) throw invalid('api_key holds a character that no HTTP header can carry')
+  return key
+}
+
+const publicCredential = ({ api_base }: CredentialRow) => ({ api_base })
+
+const publicHarness = (row: Pick<HarnessRow, 'api_spec' | 'display_name' | 'api_base' | 'masked'>) => ({
+  api_spec: row.api_spec,
+  display_name: row.display_name,
+  api_base: row.api_base,
+  has_key: row.masked !== null,
+})

@@ -1,0 +1,102 @@
+import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
+import {
+  type ApiSpec,
+  failed,
+  noCapabilities,
+  type Runtime,
+  type RuntimeInfo,
+  type RuntimeKind,
+  type RuntimeRegistry,
+} from '../runtime.ts'
+import { builtInRuntimes } from './catalogue.ts'
+import { createKeptRuntimes } from './kept-runtimes.ts'
+import type { KnownRuntime, KnownRuntimes } from './known-runtimes.ts'
+import { ownAgentRuntime, ownHarness, type Shown, toAgentRuntime, toHarness } from './records.ts'
+import type { RuntimeStore } from './store.ts'
+
+interface Deps {
+  /** The runtime of the service itself. */
+  readonly builtin: Runtime
+  readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
+  readonly known: KnownRuntimes
+  readonly store: Pick<RuntimeStore, 'health'>
+}
+
+/** The runtimes of this server as everybody sees them. A change is in force with the next call, on every replica. */
+export interface Registry extends RuntimeRegistry {
+  /** The built-in ones, with what is known of their credentials. */
+  agentRuntimes(): Promise<AgentRuntime[]>
+  /** All of them, built-in ones first. */
+  harnesses(): Promise<RuntimeHarness[]>
+  /** Ends what the runtimes hold, such as processes. No run may be at work. */
+  close(): Promise<void>
+}
+
+export function createRegistry({ builtin, kinds, known, store }: Deps): Registry {
+  const kept = createKeptRuntimes()
+
+  const runtimeOf = (found: KnownRuntime): Runtime => {
+    const kind = kinds.get(found.spec)
+    if (kind && found.endpoint) return kept.get(kind, found.endpoint)
+    kept.drop(found.id)
+    return refusing(found, kind)
+  }
+
+  async function shown(): Promise<Shown[]> {
+    const [all, health] = await Promise.all([known.all(), store.health()])
+    return all.map(one => ({ known: one, kind: kinds.get(one.spec), health: health.find(({ id }) => id === one.id) }))
+  }
+
+  const info = ({ id, name, spec, endpoint }: KnownRuntime): RuntimeInfo => ({
+    id,
+    name,
+    connected: endpoint !== undefined,
+    capabilities: kinds.get(spec)?.capabilities ?? noCapabilities,
+  })
+
+  return {
+    async find(name) {
+      if (name === builtin.id) return builtin
+      const found = await known.find(name)
+      if (found) return runtimeOf(found)
+      kept.drop(name)
+      return undefined
+    },
+
+    async refusal(name) {
+      if (name === builtin.id) return undefined
+      const found = await known.find(name)
+      return found ? found.problem : 'is not known; see GET /api/capabilities for those that are'
+    },
+
+    async list() {
+      const { id, capabilities } = builtin
+      return [
+        { id, name: ownAgentRuntime(builtin).name, connected: true, capabilities },
+        ...(await known.all()).map(info),
+      ]
+    },
+
+    async agentRuntimes() {
+      const records = (await shown()).flatMap(one => {
+        const facts = builtInRuntimes.get(one.known.id)
+        return facts ? [toAgentRuntime(one, facts)] : []
+      })
+      return [ownAgentRuntime(builtin), ...records]
+    },
+
+    harnesses: async () => [ownHarness(builtin), ...(await shown()).map(toHarness)],
+
+    close: () => kept.close(),
+  }
+}
+
+/** Stands in for a runtime that cannot be used now: its runs fail with the reason, and it keeps nothing to dispose of. */
+const refusing = ({ id, problem }: KnownRuntime, kind: RuntimeKind | undefined): Runtime => ({
+  id,
+  capabilities: kind?.capabilities ?? noCapabilities,
+  dispose: async () => undefined,
+  async *run() {
+    yield [failed('unknown_error', `runtime ${id} ${problem}`)]
+  },
+})

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import { createAudit } from '../../src/server/audit/audit.ts'
+import { auditStore } from '../../src/server/audit/store.ts'
+import type { ConfiguredHarness } from '../../src/server/config/config.ts'
+import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
+import { createServer } from '../../src/server/http/server.ts'
+import { createLog } from '../../src/server/platform/log.ts'
+import { createOutbound } from '../../src/server/platform/outbound.ts'
+import { createKeyring } from '../../src/server/platform/seal.ts'
+import { createRuntimeChanges } from '../../src/server/runtimes/registry/changes.ts'
+import { createKnownRuntimes } from '../../src/server/runtimes/registry/known-runtimes.ts'
+import { createProbes } from '../../src/server/runtimes/registry/probes.ts'
+import { createRegistry } from '../../src/server/runtimes/registry/registry.ts'
+import { serveRuntimes } from '../../src/server/runtimes/registry/routes.ts'
+import { createRuntimeSeals } from '../../src/server/runtimes/registry/seals.ts'
+import { runtimeStore } from '../../src/server/runtimes/registry/store.ts'
+import {
+  type ApiSpec,
+  idle,
+  noCapabilities,
+  type Runtime,
+  type RuntimeEndpoint,
+  type RuntimeKind,
+} from '../../src/server/runtimes/runtime.ts'
+import { freshDatabase } from './database.ts'
+
+/** A key that no answer may hold. */
+export const canary = 'sk-canary-0123456789-wxyz'
+
+/** A runtime whose run says nothing but that it is done, and that tells when it is closed. */
+const silentRuntime = (id: string, onClose: () => void): Runtime & { close(): Promise<void> } => ({
+  id,
+  capabilities: { ...noCapabilities, streaming: true },
+  async *run() {
+    yield []
+    yield [idle({ type: 'end_turn' })]
+  },
+  dispose: async () => undefined,
+  close: async () => onClose(),
+})
+
+/** A protocol at the edge of the test: what it is asked, and what it answers. */
+export function scriptedKind(spec: ApiSpec) {
+  const connected: RuntimeEndpoint[] = []
+  const closed: RuntimeEndpoint[] = []
+  const asked: RuntimeEndpoint[] = []
+  const answers = {
+    check: async (_signal: AbortSignal): Promise<void> => undefined,
+    models: async () => [{ id: 'm1', display_name: 'Model 1' }],
+  }
+  const kind: RuntimeKind = {
+    spec,
+    capabilities: { ...noCapabilities, streaming: true },
+    connect(endpoint) {
+      connected.push(endpoint)
+      return silentRuntime(endpoint.id, () => void closed.push(endpoint))
+    },
+    check(endpoint, signal) {
+      asked.push(endpoint)
+      return answers.check(signal)
+    },
+    models(endpoint) {
+      asked.push(endpoint)
+      return answers.models()
+    },
+  }
+  return { kind, connected, closed, asked, answers }
+}
+
+interface Given {
+  readonly caller: Caller
+  readonly configured: readonly ConfiguredHarness[]
+  readonly allow: readonly string[]
+  readonly keyring: ReturnType<typeof createKeyring>
+  readonly timeoutMs: number
+}
+
+/** Servers with the routes of runtimes over one fresh database. All speak cursor, claude_managed_agents and opencode. */
+export async function runtimeApps() {
+  const { db, pool } = await freshDatabase()
+  const ring = createKeyring([randomBytes(32)])
+  const store = runtimeStore(db)
+
+  function start({
+    caller = masterCaller,
+    configured = [],
+    allow = [],
+    keyring = ring,
+    timeoutMs = 15_000,
+  }: Partial<Given> = {}) {
+    const app = createServer({ authenticate: () => caller, log: createLog('silent'), translateError: e => e })
+    const cursor = scriptedKind('cursor')
+    const opencode = scriptedKind('opencode')
+    const managed = scriptedKind('claude_managed_agents')
+    const kinds = new Map([cursor, opencode, managed].map(({ kind }) => [kind.spec, kind]))
+    const now = { configured, allow }
+    const seals = createRuntimeSeals(keyring)
+    const guard = () => createOutbound({ allow: now.allow })
+    const known = createKnownRuntimes({
+      store,
+      seals,
+      speaks: spec => kinds.has(spec),
+      configured: () => now.configured,
+      guard,
+    })
+    const builtin = silentRuntime('builtin', () => undefined)
+    const registry = createRegistry({ builtin, kinds, known, store })
+    const changes = createRuntimeChanges({
+      store,
+      seals,
+      configured: () => now.configured,
+      guard,
+      audit: createAudit(auditStore(db)),
+    })
+    const clock = { nowMs: 0 }
+    const probes = createProbes({ ownId: 'builtin', kinds, known, store, nowMs: () => clock.nowMs, timeoutMs })
+    serveRuntimes(app, { registry, changes, probes, ownModels: () => [{ id: 'own', display_name: 'Own' }] })
+    after(() => app.close())
+    const call = async (line: string, payload?: object) => {
+      const [method, url = ''] = line.split(' ')
+      const answer = await app.inject({ method: method as 'GET', url, ...(payload && { payload }) })
+      assert.doesNotMatch(answer.body, /canary/)
+      return { status: answer.statusCode, body: answer.json() }
+    }
+    return { call, registry, cursor, opencode, managed, now, clock }
+  }
+
+  return {
+    pool,
+    start,
+    /** The newest row of the audit log. */
+    lastAudit: async () =>
+      (await pool.query('select action, object_id, before, after from audit_log order by id desc limit 1')).rows[0],
+  }
+}
