@@ -1,0 +1,32 @@
+import type { Outbound } from '../../platform/outbound.ts'
+import { createConnection } from '../remote/connection.ts'
+import type { RuntimeEndpoint, RuntimeKind } from '../runtime.ts'
+import { cursorApi, cursorDialect } from './api.ts'
+import { cursorCapabilities, cursorRuntime } from './runtime.ts'
+import type { CursorDeps } from './task.ts'
+
+interface Deps extends CursorDeps {
+  readonly outbound: Pick<Outbound, 'connect'>
+}
+
+/** The protocol of Cursor's cloud agents, version 1. Dialects: section 3. */
+export function cursorKind({ outbound, ...deps }: Deps): RuntimeKind {
+  const connect = (endpoint: RuntimeEndpoint) => createConnection(outbound, endpoint, cursorDialect)
+  const once = async <T>(endpoint: RuntimeEndpoint, use: (api: ReturnType<typeof cursorApi>) => Promise<T>) => {
+    const connection = connect(endpoint)
+    try {
+      return await use(cursorApi(connection))
+    } finally {
+      await connection.close()
+    }
+  }
+
+  return {
+    spec: 'cursor',
+    capabilities: cursorCapabilities,
+    connect: endpoint => cursorRuntime(endpoint, cursorApi(connect(endpoint)), deps),
+    check: (endpoint, signal) => once(endpoint, api => api.me(signal)),
+    models: (endpoint, signal) =>
+      once(endpoint, async api => (await api.models(signal)).map(({ id, display_name }) => ({ id, display_name }))),
+  }
+}

@@ -1,0 +1,147 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import { isRecord, type Json, nonEmptyText, textIn, textOf } from '../../platform/json.ts'
+import { branchesIn, errorIn, type NativeEvent } from './api.ts'
+import { conclude, isTerminal, type Outcome } from './conclude.ts'
+import { heldBack, thought, toolResult, toolUse } from './events.ts'
+import { isSettled, type Reading, withLogged } from './reading.ts'
+
+/** What one native event comes to. */
+export interface Read {
+  readonly reading: Reading
+  /** In order, to be stored together. */
+  readonly events: readonly NewEvent[]
+  /** Text to show at once, of the message that is being written. */
+  readonly shown?: { readonly eventId: string; readonly text: string }
+}
+
+export interface Words {
+  /** Makes strangers' text fit to be shown. */
+  readonly clean: (text: string) => string
+  /** An id for the message that begins. */
+  readonly newEventId: () => string
+}
+
+type Handler = (reading: Reading, data: Json, words: Words) => Read
+
+/**
+ * Our events for one event of Cursor. The same events give the same log, whatever order of crashes and resumptions they
+ * are read in. `session.status_running` is not among them: whoever starts the run says it. Dialects: section 3.4.
+ */
+export function normalize(reading: Reading, { name, id, data }: NativeEvent, words: Words): Read {
+  if (reading.isOver) return { reading, events: [] }
+  const read = handlers.get(name)?.(reading, data, words) ?? { reading, events: [] }
+  return { ...read, reading: atEvent(reading, read.reading, { id, isContent: contents.has(name) }) }
+}
+
+/** Remembers the place in the stream. Content without an id cannot be found again: from there on nothing can resume. */
+function atEvent(
+  before: Reading,
+  after: Reading,
+  { id, isContent }: { id: string | undefined; isContent: boolean },
+): Reading {
+  const hasContent = after.hasContent || isContent
+  if (id === undefined) return isContent ? { ...after, hasContent, lastId: undefined, safeId: undefined } : after
+  const moved = { ...after, hasContent, lastId: before.hasContent && before.lastId === undefined ? undefined : id }
+  if (isSettled(after)) return { ...moved, safeId: moved.lastId }
+  // Text began with this very event; whatever was held back before it has just been told.
+  const hasBegunText = before.text === undefined && after.text !== undefined
+  return hasBegunText ? { ...moved, safeId: before.lastId } : moved
+}
+
+const contents: ReadonlySet<string> = new Set(['assistant', 'thinking', 'tool_call', 'result'])
+
+const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['assistant', onText],
+  ['thinking', onThinking],
+  ['tool_call', onToolCall],
+  ['status', onStatus],
+  ['result', onResult],
+  ['error', onError],
+  ['done', (reading, _data, words) => endOfStream(reading, words)],
+])
+
+/** What is left to say when a stream has ended: nothing, unless the end of the run was already known. */
+export function endOfStream(reading: Reading, words: Words): Read {
+  const { heldStatus } = reading
+  return heldStatus === undefined || reading.isOver ? nothing(reading) : end(reading, { status: heldStatus }, words)
+}
+
+/** The run as far as its outcome goes: what was held back is told, and the last event when it has ended. */
+export function end(reading: Reading, outcome: Outcome, { clean }: Pick<Words, 'clean'>): Read {
+  const { branches = [] } = outcome
+  const read = told(flushed(reading), conclude(reading, outcome, clean))
+  return branches.length > 0 ? { ...read, reading: { ...read.reading, branches } } : read
+}
+
+const nothing = (reading: Reading): Read => ({ reading, events: [] })
+
+const flushed = (reading: Reading): Reading => ({ ...reading, text: undefined, thinking: '', thoughts: [] })
+
+/** `reading` with events that are told now. */
+function told(reading: Reading, events: readonly NewEvent[]): Read {
+  const after = events.reduce<Reading>(withLogged, reading)
+  return { reading: { ...after, isOver: events.some(({ type }) => ending.has(type)) }, events }
+}
+
+const ending: ReadonlySet<string> = new Set(['session.status_idle', 'session.error'])
+
+/** Text is shown as it comes, and told as one message. Thinking before it is told now, thinking amid it along with it. */
+function onText(reading: Reading, data: Json, { newEventId }: Words): Read {
+  const text = textOf(data['text'])
+  if (text === '') return nothing(reading)
+  const { thinking, thoughts } = reading
+  const eventId = reading.text?.id ?? newEventId()
+  const next = { ...reading, text: { id: eventId, text: `${reading.text?.text ?? ''}${text}` }, thinking: '' }
+  const shown = { eventId, text }
+  if (thinking === '') return { reading: next, events: [], shown }
+  if (reading.text) return { reading: { ...next, thoughts: [...thoughts, thinking] }, events: [], shown }
+  return { reading: next, events: [thought(thinking)], shown }
+}
+
+function onThinking(reading: Reading, data: Json): Read {
+  return nothing({ ...reading, thinking: `${reading.thinking}${textOf(data['text'])}` })
+}
+
+function onToolCall(reading: Reading, payload: Json): Read {
+  const data = isRecord(payload['data']) ? payload['data'] : payload
+  const callId = nonEmptyText(data['callId'])
+  const status = textOf(data['status']).toLowerCase()
+  if (callId === undefined || !toolStatuses.has(status)) return nothing(reading)
+  const known = reading.uses.get(callId)
+  if (known === 'settled' || (known === 'open' && status === 'running')) return nothing(reading)
+  const isNew = known === undefined
+  const use = isNew ? [...heldBack(reading), toolUse(callId, data)] : []
+  const outcome = status === 'error' ? 'failed' : 'done'
+  const result = status === 'running' ? [] : [toolResult(callId, data['result'], outcome)]
+  return told(isNew ? flushed(reading) : reading, [...use, ...result])
+}
+
+const toolStatuses: ReadonlySet<string> = new Set(['running', 'completed', 'error'])
+
+/** The end is held until the result has come, or will not come any more. */
+function onStatus(reading: Reading, data: Json, words: Words): Read {
+  const status = textOf(data['status']).toUpperCase()
+  if (status === 'IDLE') return end(reading, { status: 'FINISHED' }, words)
+  return nothing(isTerminal(status) ? { ...reading, heldStatus: status } : reading)
+}
+
+function onResult(reading: Reading, data: Json, words: Words): Read {
+  const status = textOf(data['status']).toUpperCase()
+  const text = textIn(data['text']) ?? textIn(data['result'])
+  const outcome: Outcome = {
+    status: isTerminal(status) ? status : reading.heldStatus,
+    result: { callId: nonEmptyText(data['callId']), text, payload: data },
+    branches: branchesIn(data['git']),
+    error: data['error'] === undefined ? undefined : errorIn(data['error']),
+  }
+  return end(reading, outcome, words)
+}
+
+/** Errors of the stream alone; the run itself tells how it stands. */
+const streamErrors: ReadonlySet<string> = new Set(['stream_unavailable', 'stream_expired', 'invalid_last_event_id'])
+
+function onError(reading: Reading, data: Json, words: Words): Read {
+  const error = errorIn(data)
+  if (error.code !== undefined && streamErrors.has(error.code)) return nothing(reading)
+  return end(reading, { status: 'ERROR', error }, words)
+}

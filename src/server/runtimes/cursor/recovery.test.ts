@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  call,
+  errorOf,
+  git,
+  say,
+  startCursorRig,
+  textOf,
+  turn,
+  turnTypes,
+} from '../../../../test/support/cursor-rig.ts'
+import type { CursorStep } from '../../../../test/support/cursor-runs.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+import type { NewEvent } from '../../../contract/events.ts'
+
+/** What the log says, without what the log itself adds. */
+const told = (log: readonly NewEvent[]) => log.map(({ id: _, seq: __, processed_at: ___, ...event }) => event)
+
+/** Runs two prompts, and cuts a run off at the `cut`-th thing that it stores; gives how many things there were. */
+async function runCutOff(cut: number) {
+  const { fake, runtime } = await startCursorRig({ script: () => turn })
+  const rig = runRig(sessionWith())
+  let stored = 0
+  const isCrash = () => stored++ === cut
+  const onRemember = () => {
+    if (isCrash()) throw new Error('the process is gone')
+  }
+  const isOver = () => rig.log.at(-1)?.type === 'session.status_idle'
+  for (const prompt of [promptOf('One'), promptOf('Two')]) {
+    for (let rounds = 0; rounds === 0 || !isOver(); rounds++) {
+      assert.ok(rounds < 5, 'a run that was cut off once goes on to its end')
+      const running = rig.run(runtime, prompt, { isResumed: rounds > 0, onBatch: isCrash, onRemember })
+      await running.catch((error: Error) => assert.match(error.message, /the process is gone/))
+    }
+  }
+  await fake.stop()
+  return { stored, log: told(rig.log), made: [fake.account.agents.size, fake.account.runsMade] }
+}
+
+test('a crash at anything that is stored makes no second agent, no second run and no other log', async () => {
+  const whole = await runCutOff(-1)
+  assert.ok(whole.stored >= 12, `${whole.stored} things are stored`)
+  const shape = (log: readonly NewEvent[]) => log.map(({ prompt_id: _, git: __, ...event }) => event)
+  for (let cut = 0; cut < whole.stored; cut++) {
+    const { log, made } = await runCutOff(cut)
+    assert.deepEqual(made, [1, 2], `cut off at ${cut}`)
+    assert.deepEqual(withoutRunIds(shape(log)), withoutRunIds(shape(whole.log)), `cut off at ${cut}`)
+  }
+})
+
+/** The ids of runs are made up anew by each fake. */
+const withoutRunIds = (log: readonly object[]): unknown =>
+  JSON.parse(JSON.stringify(log).replaceAll(/run-[0-9a-f-]{36}/g, 'run'))
+
+for (const call of ['POST /v1/agents', 'POST /v1/agents/*/runs'] as const) {
+  test(`an answer to ${call} that is lost makes no second agent and no second run`, async t => {
+    const { fake, runtime } = await startCursorRig()
+    t.after(fake.stop)
+    fake.fail(call, 'break-after')
+    const rig = runRig()
+    await rig.run(runtime, promptOf('One'))
+    await rig.run(runtime, promptOf('Two'))
+    assert.deepEqual([fake.account.agents.size, fake.account.runsMade], [1, 2])
+    assert.deepEqual(rig.types().filter(type => type === 'session.status_idle').length, 2)
+  })
+}
+
+test('a run of somebody else that was in the way is not taken for ours after a crash', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [say(prompt)]),
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  await rig.run(runtime, promptOf('One'))
+  const prompt = promptOf('Two')
+  const agentId = rig.refs.provider_session_id ?? ''
+  // It begins behind our look at the agent, and right before our run would.
+  let foreign: { release(): void } | undefined
+  const crash = () => {
+    if (foreign) throw new Error('the process is gone')
+    foreign = fake.account.begin(agentId, 'Foreign')
+  }
+  await assert.rejects(rig.run(runtime, prompt, { onRemember: crash }), /the process is gone/)
+  foreign?.release()
+  await rig.run(runtime, prompt, { isResumed: true })
+  assert.equal(textOf(rig.log.at(-3)), 'Two')
+  assert.equal(fake.account.runsMade, 3)
+})
+
+test('a stream that breaks is gone on with behind its last event', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: () => [...turn.slice(0, 3), { cut: 1 }, { hold: true }, ...turn.slice(3)],
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  const running = rig.run(runtime, promptOf('Go'))
+  await eventually(() => fake.count('GET /v1/agents/*/runs/*/stream') > 1)
+  fake.runs[0]?.release()
+  await running
+  assert.deepEqual(rig.types(), turnTypes)
+  assert.equal(textOf(rig.log.find(({ type }) => type === 'agent.message')), 'I look.')
+  const again = fake.calls.filter(({ name }) => name.endsWith('/stream')).at(-1)
+  assert.match(again?.headers['last-event-id']?.toString() ?? '', /^\d+-0$/)
+})
+
+test('a stream that is not kept any more ends the run from its state, with its last words', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: () => [say('I '), call('running'), { hold: true }, { end: { text: 'All done.', git } }],
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  const prompt = promptOf('Go')
+  await rig.run(runtime, prompt, { onBatch: () => true })
+  fake.account.hasExpired = true
+  fake.runs[0]?.release()
+  await eventually(() => fake.runs[0]?.isActive === false)
+  await rig.run(runtime, prompt, { isResumed: true })
+  assert.deepEqual(rig.types(), [
+    'session.status_running',
+    'agent.message',
+    'agent.tool_use',
+    'agent.message',
+    'agent.tool_result',
+    'agent.tool_result',
+    'session.status_idle',
+  ])
+  assert.deepEqual(rig.log.filter(({ type }) => type === 'agent.message').map(textOf), ['I ', 'All done.'])
+  assert.deepEqual(rig.log.at(-1)?.['git'], git)
+})
+
+test('a place in the stream that Cursor does not know ends the run from its state', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: () => [call('running'), { hold: true }, { end: { text: 'Done.' } }],
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  const prompt = promptOf('Go')
+  await rig.run(runtime, prompt, { onBatch: () => true })
+  fake.fail('GET /v1/agents/*/runs/*/stream', 400, { code: 'invalid_last_event_id' })
+  const running = rig.run(runtime, prompt, { isResumed: true })
+  await eventually(() => fake.count('GET /v1/agents/*/runs/*') > 1)
+  fake.runs[0]?.release()
+  await running
+  assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+  assert.equal(rig.types().filter(type => type === 'agent.tool_use').length, 1)
+})
+
+const garbage: readonly (readonly [guarantee: string, step: CursorStep])[] = [
+  ['a frame that is no JSON', { raw: 'id: 9-9\nevent: assistant\ndata: {"text": \n\n' }],
+  ['a frame of more than 16 Mi characters', { raw: `event: assistant\ndata: "${'x'.repeat(17 * 1024 * 1024)}"\n\n` }],
+  ['a stream that always breaks', { cut: 1000 }],
+]
+for (const [what, step] of garbage) {
+  test(`${what} neither hangs nor fails the run: its end comes from its state`, async t => {
+    const { fake, runtime } = await startCursorRig({
+      script: () => [call('running'), step, { hold: true }, { end: { text: 'Done.' } }],
+    })
+    t.after(fake.stop)
+    const rig = runRig()
+    const running = rig.run(runtime, promptOf('Go'))
+    await eventually(() => fake.count('GET /v1/agents/*/runs/*') > 4)
+    assert.ok(fake.count('GET /v1/agents/*/runs/*/stream') <= 4, 'the same stream is not read for ever')
+    fake.runs[0]?.release()
+    await running
+    assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+    assert.equal(rig.log.filter(({ type }) => type === 'agent.tool_result').length, 2)
+  })
+}
+
+test('an event of 10 MB goes through, cut to what a log can hold', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: () => [call('completed', { result: 'x'.repeat(10_000_000) }), say('Done.')],
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  await rig.run(runtime, promptOf('Go'))
+  assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+  assert.ok(JSON.stringify(rig.log).length < 1_200_000)
+})
+
+test('a stream that has not begun yet is asked for again', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: () => [
+      { event: 'error', data: { code: 'stream_unavailable', message: 'not yet' } },
+      { event: 'done', data: {} },
+      { hold: true },
+      say('Hi'),
+      { end: { text: 'Hi' } },
+    ],
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  const running = rig.run(runtime, promptOf('Go'))
+  await eventually(() => fake.count('GET /v1/agents/*/runs/*/stream') > 1)
+  fake.runs[0]?.release()
+  await running
+  assert.deepEqual(rig.types(), ['session.status_running', 'agent.message', 'agent.tool_result', 'session.status_idle'])
+})
+
+test('done without an end asks the run how it ended', async t => {
+  const { fake, runtime } = await startCursorRig({
+    script: () => [say('Hi'), { event: 'done', data: {} }, { silentEnd: { text: 'Hi', git } }],
+  })
+  t.after(fake.stop)
+  const rig = runRig()
+  await rig.run(runtime, promptOf('Go'))
+  assert.deepEqual(rig.types(), ['session.status_running', 'agent.message', 'agent.tool_result', 'session.status_idle'])
+  assert.deepEqual(rig.log.at(-1)?.['git'], git)
+})
+
+const ends = [
+  ['FINISHED', 'session.status_idle'],
+  ['ERROR', 'session.error'],
+  ['CANCELLED', 'session.error'],
+  ['EXPIRED', 'session.error'],
+] as const
+for (const [status, last] of ends) {
+  test(`a run that became ${status} while nobody looked ends properly`, async t => {
+    const { fake, runtime } = await startCursorRig({
+      script: () => [call('running'), { hold: true }, { silentEnd: { status, text: 'Over.' } }],
+    })
+    t.after(fake.stop)
+    const rig = runRig()
+    const prompt = promptOf('Go')
+    await rig.run(runtime, prompt, { onBatch: () => true })
+    fake.account.hasExpired = true
+    fake.runs[0]?.release()
+    await eventually(() => fake.runs[0]?.isActive === false)
+    await rig.run(runtime, prompt, { isResumed: true })
+    assert.deepEqual(rig.types(), [
+      'session.status_running',
+      'agent.tool_use',
+      'agent.message',
+      'agent.tool_result',
+      'agent.tool_result',
+      last,
+    ])
+  })
+}
+
+test('a run that is gone while nobody looked ends in words for it, and so does the next prompt', async t => {
+  const { fake, runtime } = await startCursorRig({ script: () => [call('running'), { hold: true }] })
+  t.after(fake.stop)
+  const rig = runRig()
+  const prompt = promptOf('Go')
+  await rig.run(runtime, prompt, { onBatch: () => true })
+  fake.account.agents.clear()
+  await rig.run(runtime, prompt, { isResumed: true })
+  assert.deepEqual(rig.types().slice(-2), ['agent.tool_result', 'session.error'])
+  assert.match(errorOf(rig.log.at(-1)).message, /gone at Cursor/)
+  await rig.run(runtime, promptOf('Again'))
+  assert.match(errorOf(rig.log.at(-1)).message, /the agent of this session is gone at Cursor/)
+  assert.equal(fake.account.agents.size, 0)
+})
