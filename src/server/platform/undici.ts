@@ -13,3 +13,9 @@ export const buildConnector = require('undici/lib/core/connect.js') as typeof Un
 
 /** The classes of errors that a connection ends with. */
 export const errors = require('undici/lib/core/errors.js') as typeof Undici.errors
+
+/** Makes a call over the dispatcher that is `this`. The main module would make it a method of every dispatcher. */
+export const request = require('undici/lib/api/api-request.js') as (
+  this: Undici.Dispatcher,
+  options: Undici.Dispatcher.RequestOptions,
+) => Promise<Undici.Dispatcher.ResponseData>

@@ -1,10 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { type SseFrame, SseLineTooLong, sseReader } from '../../../contract/sse.ts'
+import { withoutEchoes } from '../../platform/echoes.ts'
 import { jsonOr } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { OutboundRefused } from '../../platform/outbound.ts'
-import { Pool } from '../../platform/undici.ts'
+import { Pool, request } from '../../platform/undici.ts'
 import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
 
 interface Call {
@@ -67,7 +68,7 @@ export function createConnection(
     { path, headers, signal }: Pick<Call, 'path' | 'headers' | 'signal'>,
     rest: Pick<Dispatcher.RequestOptions, 'method'> & Partial<Dispatcher.RequestOptions>,
   ) => {
-    const answer = await pool.request({
+    const answer = await request.call(pool, {
       ...rest,
       path: `${prefix}${path}`,
       headers: {
@@ -179,14 +180,14 @@ function typeOfStatus(status: number): string {
 
 const maxWords = 400
 
-/** A provider's words on one line, without its credential, without markup and control characters. */
+/** A provider's words on one line, without any writing of its credential, without markup and control characters. */
 export function cleanText(text: string, { apiKey }: Pick<RuntimeEndpoint, 'apiKey'>): string {
-  const open = apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '[secret]')
-  return open
+  const words = text
     .replaceAll(/<[^>]{0,1000}>/g, ' ')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
     .slice(0, maxWords)
+  return withoutEchoes(words, apiKey === undefined ? [] : [apiKey]).slice(0, maxWords)
 }
 
 /** The reason of a signal goes on as it is; whatever else went wrong becomes a failure with words of ours. */

@@ -1,0 +1,33 @@
+import type { Outbound } from '../../platform/outbound.ts'
+import { pause } from '../../platform/timers.ts'
+import { noCapabilities, type RuntimeEndpoint, type RuntimeKind } from '../runtime.ts'
+import { type ManagedAgentsApi, managedAgentsApi } from './api.ts'
+import { type ManagedAgentsDeps, managedAgentsRuntime } from './runtime.ts'
+
+/** `wait` is `pause` of the platform unless given. */
+type KindDeps = Omit<ManagedAgentsDeps, 'wait'> & Partial<Pick<ManagedAgentsDeps, 'wait'>>
+
+/** Claude Managed Agents, as a service and as a harness of anybody who serves the same protocol. Dialects: section 1. */
+export function managedAgentsKind({ outbound, memories, wait = pause }: KindDeps): RuntimeKind {
+  const capabilities = { ...noCapabilities, streaming: true, interrupt: true, approvals: true, resume: true }
+  return {
+    spec: 'claude_managed_agents',
+    capabilities,
+    connect: endpoint => managedAgentsRuntime({ outbound, memories, wait, endpoint, capabilities }),
+    check: (endpoint, signal) => over(outbound, endpoint, api => api.probe(signal)),
+    models: (endpoint, signal) => over(outbound, endpoint, api => api.models(signal)),
+  }
+}
+
+async function over<T>(
+  outbound: Pick<Outbound, 'connect'>,
+  endpoint: RuntimeEndpoint,
+  work: (api: ManagedAgentsApi) => Promise<T>,
+): Promise<T> {
+  const api = managedAgentsApi(outbound, endpoint)
+  try {
+    return await work(api)
+  } finally {
+    await api.close()
+  }
+}
