@@ -5,6 +5,7 @@ import type { SystemProgram } from '../test/support/lack.ts'
 /** Test files that have nothing to show without a program of the system. */
 export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> = {
   bubblewrap: ['src/server/sandboxes/bubblewrap.test.ts'],
+  socat: ['test/e2e/acp.test.ts', 'test/e2e/acp-programs.test.ts', 'test/faults/programs.test.ts'],
   chromium: ['test/e2e/docs.test.ts'],
 }
 
@@ -14,6 +15,7 @@ export function lackingPrograms(): SystemProgram[] {
   const hasBubblewrap = spawnSync('bwrap', namespaces, { stdio: 'ignore' }).status === 0
   return [
     ...(hasBubblewrap ? [] : ['bubblewrap' as const]),
+    ...(existsSync('/usr/bin/socat') ? [] : ['socat' as const]),
     ...(existsSync('/usr/bin/chromium') ? [] : ['chromium' as const]),
   ]
 }

@@ -8,6 +8,7 @@ import type { FaultCase } from './fault-case.ts'
 import { hintCases } from './hints-lost.ts'
 import { killCases } from './kill.ts'
 import { parallelCases } from './parallel-requests.ts'
+import { programCases } from './programs.ts'
 import { reconnectCases } from './reconnects.ts'
 import { rotationCases } from './rotation.ts'
 import { replicaCases } from './two-replicas.ts'
@@ -28,4 +29,5 @@ export const allCases: readonly FaultCase[] = [
   ...rotationCases,
   ...badKeyCases,
   ...webhookCases,
+  ...programCases,
 ]

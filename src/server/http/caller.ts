@@ -1,3 +1,5 @@
+import type { AppError } from '../platform/errors.ts'
+
 /** What a virtual key lets its holder do, as far as each call needs to know. */
 export interface KeyAccess {
   readonly id: string
@@ -16,6 +18,22 @@ export interface Caller {
   readonly ownerScope: string | undefined
   /** The virtual key; undefined for the master key. */
   readonly key: KeyAccess | undefined
+  /** Present for a program of a session, which may call models and nothing else. */
+  readonly behalf?: Behalf
+}
+
+/** The run on whose behalf a program of ours calls models. */
+export interface Behalf {
+  /** What the calls are booked on. */
+  readonly run: {
+    readonly session_id: string
+    readonly agent_id: string
+    readonly owner_id: string
+    readonly prompt_id: string
+    readonly run_id: string
+  }
+  /** Hears of model calls that we refuse. */
+  readonly refused: (error: AppError) => void
 }
 
 /** The caller that holds the master key, or any caller while authentication is off. */

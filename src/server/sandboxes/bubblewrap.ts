@@ -4,10 +4,24 @@ import { chown, lstat, mkdtemp, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../platform/errors.ts'
-import { bubblewrapArguments, bubblewrapFiles, type SystemFolder, sandboxUser } from './bubblewrap-arguments.ts'
-import { type CgroupPlaces, findCgroups, makeCgroup } from './cgroup.ts'
+import {
+  bubblewrapArguments,
+  bubblewrapFiles,
+  type Recipe,
+  type SystemFolder,
+  sandboxUser,
+} from './bubblewrap-arguments.ts'
+import { type Cgroup, type CgroupPlaces, findCgroups, makeCgroup } from './cgroup.ts'
 import { type Launch, type LimitedRun, runLimited } from './limited-process.ts'
-import type { BoundRequest, SandboxDriver, SandboxLimits } from './sandbox.ts'
+import { startProgram } from './program.ts'
+import type {
+  BoundProgram,
+  BoundRequest,
+  ProgramFolders,
+  SandboxDriver,
+  SandboxLimits,
+  SandboxProgram,
+} from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 
 interface Settings {
@@ -50,6 +64,7 @@ export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDr
       if (result.outcome === 'exited' && complaint) throw notStarted(complaint)
       return result
     },
+    start: (folders, request) => startInside(settings, folders, request),
   }
 }
 
@@ -87,21 +102,42 @@ async function run(settings: Settings, folder: string, request: BoundRequest): P
   const { cgroups, limits } = settings
   const cgroup = cgroups && (await makeCgroup(cgroups, limits))
   try {
-    const args = bubblewrapArguments({ ...settings, folder, command: request.command, memoryIsBounded: !!cgroup })
-    const joinFiles = cgroup?.joinFiles ?? []
-    const launch: Launch = {
-      file: '/bin/sh',
-      args: ['-c', joinAndBecome, 'sh', String(joinFiles.length), ...joinFiles, ...args],
-      env: searchPath,
-      folder,
-      files: bubblewrapFiles(settings),
-      waits: true,
-      ask,
-      end,
-    }
+    const launch = launchOf(settings, { folder, command: request.command }, cgroup)
     return await runLimited(launch, { ...request, limits })
   } finally {
     await cgroup?.remove()
+  }
+}
+
+async function startInside(
+  settings: Settings,
+  folders: ProgramFolders,
+  request: BoundProgram,
+): Promise<SandboxProgram> {
+  const { cgroups, limits } = settings
+  const cgroup = cgroups && (await makeCgroup(cgroups, limits))
+  const { command, env, readable, signal } = request
+  const program = { folders, env, readable }
+  const launch = launchOf(settings, { folder: folders.workspace, command, program }, cgroup)
+  return startProgram({ ...launch, isInputOpen: true }, { limits, signal, ended: async () => cgroup?.remove() })
+}
+
+function launchOf(
+  settings: Settings,
+  task: Pick<Recipe, 'folder' | 'command' | 'program'>,
+  cgroup: Cgroup | undefined,
+): Launch {
+  const args = bubblewrapArguments({ ...settings, ...task, isBounded: !!cgroup })
+  const joinFiles = cgroup?.joinFiles ?? []
+  return {
+    file: '/bin/sh',
+    args: ['-c', joinAndBecome, 'sh', String(joinFiles.length), ...joinFiles, ...args],
+    env: searchPath,
+    folder: task.folder,
+    files: bubblewrapFiles(settings),
+    waits: true,
+    ask,
+    end,
   }
 }
 

@@ -14,6 +14,8 @@ export interface Launch {
   /** Folder on the disk whose free space is watched. */
   readonly folder: string
   readonly input?: string
+  /** True leaves its standard input to the caller. */
+  readonly isInputOpen?: boolean
   /** What the program can read from descriptors 3, 4 and so on. */
   readonly files?: readonly (string | Buffer)[]
   /** True when the program says at the descriptor after those of `files` that it is ready, and goes on when answered. */
@@ -44,7 +46,7 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
   const complaint = keptOutput(complaintBytes)
   if (bounds.signal.aborted) return ended('cancelled', null, { output, complaint })
 
-  const child = start(launch)
+  const child = startChild(launch)
   const closed = closing(child)
   const bound = bind(child, launch, bounds)
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -92,7 +94,7 @@ function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }
 }
 
 /** Calls `full` when less than `floorBytes` is free, or less than half of what was free at the start. */
-function watchDisk(folder: string, floorBytes: number, full: () => void): () => Promise<void> {
+export function watchDisk(folder: string, floorBytes: number, full: () => void): () => Promise<void> {
   let floor: number | undefined
   return every(diskPollMs, async () => {
     // A folder that is gone has been removed on purpose: its command is being stopped already.
@@ -104,12 +106,13 @@ function watchDisk(folder: string, floorBytes: number, full: () => void): () => 
   })
 }
 
-function start({ file, args, env, input, files = [], waits }: Launch): ChildProcess {
+/** Starts a program and feeds it what it reads first. */
+export function startChild({ file, args, env, input, isInputOpen, files = [], waits }: Launch): ChildProcess {
   const child = spawn(file, args, {
     env,
     cwd: '/',
     stdio: [
-      input === undefined ? 'ignore' : 'pipe',
+      input === undefined && !isInputOpen ? 'ignore' : 'pipe',
       'pipe',
       'pipe',
       ...files.map(() => 'pipe' as const),

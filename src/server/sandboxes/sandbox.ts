@@ -1,5 +1,11 @@
+import type { Readable, Writable } from 'node:stream'
+
 /** The folder of a session as everything inside a sandbox sees it. */
 export const workspaceRoot = '/workspace'
+/** HOME of a session's program, as it sees it. */
+export const homeRoot = '/home/agent'
+/** The folder of the sockets between a session's program and the server, as the program sees it. */
+export const socketRoot = '/run/switchyard'
 
 export type SandboxDriverName = 'bubblewrap' | 'virtual'
 
@@ -53,8 +59,60 @@ export interface Sandbox {
   readonly files: WorkspaceFiles
   /** Runs one command in a fresh shell. When it returns, no process of the command is left. */
   exec(request: ExecRequest): Promise<ExecResult>
-  /** Stops all commands at once and waits for their end; the files stay. Later commands are `cancelled`. */
+  /**
+   * Where a program can be started, with a HOME that stays as long as the workspace, and an empty folder for sockets: one
+   * program at a time. Errors: `unavailable` when the driver isolates no programs and one that is isolated is asked for.
+   */
+  programPlace(isolation: Isolation): Promise<ProgramPlace>
+  /** Stops all commands and programs at once and waits for their end; the files stay. Later commands are `cancelled`. */
   dispose(): Promise<void>
+}
+
+/** `none`: with the rights of the server, for programs that the operator trusts as much. */
+export type Isolation = 'sandbox' | 'none'
+
+/** Where a program of a session runs. */
+export interface ProgramPlace {
+  readonly isolation: Isolation
+  /** The folders as the program sees them. */
+  readonly seen: ProgramFolders
+  /** The same folders outside. */
+  readonly folders: ProgramFolders
+  /** Files of its home; paths are relative to that. */
+  readonly homeFiles: WorkspaceFiles
+  start(request: ProgramRequest): Promise<SandboxProgram>
+}
+
+export interface ProgramFolders {
+  readonly workspace: string
+  readonly home: string
+  readonly sockets: string
+}
+
+export interface ProgramRequest {
+  /** A shell command that becomes the program; it starts in the workspace. */
+  readonly command: string
+  /** On top of ours. */
+  readonly env: Readonly<Record<string, string>>
+  /** Files and folders of the host that it may read, at the same paths. */
+  readonly readable: readonly string[]
+}
+
+/** A program that runs until it ends, is stopped, or its sandbox is disposed of. Its children end with it. */
+export interface SandboxProgram {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  /** What it wrote to standard error: the first and the last 32 KiB. */
+  errors(): string
+  /** Resolves when nothing of it is left; never rejects. */
+  readonly exited: Promise<ProgramExit>
+  /** Closes its input, asks it to end, ends it after two seconds, and waits. Repeating it is harmless. */
+  stop(): Promise<void>
+}
+
+export interface ProgramExit {
+  /** Null when a signal ended it. */
+  readonly code: number | null
 }
 
 export interface BoundRequest {
@@ -71,6 +129,12 @@ export interface SandboxDriver {
   /** The user that owns the workspace folders, when it is not the server's own. */
   readonly owner: number | undefined
   exec(folder: string, request: BoundRequest): Promise<ExecResult>
+  /** Absent where programs cannot be isolated. */
+  readonly start?: (folders: ProgramFolders, request: BoundProgram) => Promise<SandboxProgram>
+}
+
+export interface BoundProgram extends ProgramRequest {
+  readonly signal: AbortSignal
 }
 
 /** What one command may use. */

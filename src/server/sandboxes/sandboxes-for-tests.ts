@@ -18,9 +18,12 @@ export async function temporaryFolder(): Promise<string> {
 
 /** Sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not work. */
 export async function sandboxesForTests(prefer: SandboxDriverName): Promise<Sandboxes & { workspacesDir: string }> {
-  const workspacesDir = await temporaryFolder()
+  const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer })
-  after(() => sandboxes.stopAll())
+  after(async () => {
+    await sandboxes.stopAll()
+    await rm(workspacesDir, { recursive: true, force: true })
+  })
   return { ...sandboxes, workspacesDir }
 }
 

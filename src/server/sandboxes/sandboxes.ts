@@ -5,7 +5,20 @@ import { promisify } from 'node:util'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
-import { type Sandbox, type SandboxDriver, type SandboxDriverName, sandboxLimits } from './sandbox.ts'
+import { startTrusted } from './program.ts'
+import {
+  homeRoot,
+  type Isolation,
+  type ProgramFolders,
+  type ProgramPlace,
+  type Sandbox,
+  type SandboxDriver,
+  type SandboxDriverName,
+  type SandboxProgram,
+  sandboxLimits,
+  socketRoot,
+  workspaceRoot,
+} from './sandbox.ts'
 import { virtualDriver } from './virtual.ts'
 import { workspaceFiles } from './workspace-files.ts'
 
@@ -60,7 +73,8 @@ export async function createSandboxes({ workspacesDir, log, prefer }: SandboxSet
     async remove(sessionId) {
       const folder = folderOf(root, sessionId)
       await stop(sessionId)
-      await deleteTree(folder)
+      const { workspace, home, sockets } = foldersOf(folder)
+      for (const each of [sockets, home, workspace]) await deleteTree(each)
     },
     async stopAll() {
       await Promise.all([...opened.keys()].map(stop))
@@ -86,6 +100,13 @@ function folderOf(root: string, sessionId: string): string {
   return join(root, sessionId)
 }
 
+/** No session's id holds a dot, so these are nobody's workspace. */
+const foldersOf = (workspace: string): ProgramFolders => ({
+  workspace,
+  home: `${workspace}.home`,
+  sockets: `${workspace}.run`,
+})
+
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
 
@@ -93,9 +114,19 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
   await makeWorkspace(folder, driver.owner)
   const disposal = new AbortController()
   const running = new Set<Promise<unknown>>()
+  const started = (program: SandboxProgram): SandboxProgram => {
+    const { exited } = program
+    running.add(exited)
+    void exited.then(() => running.delete(exited))
+    return program
+  }
   return {
     driver: driver.name,
     files: workspaceFiles(folder),
+    async programPlace(isolation) {
+      const place = await makePlace(driver, folder, { isolation, signal: disposal.signal })
+      return { ...place, start: async request => started(await place.start(request)) }
+    },
     async exec({ command, timeoutMs = defaultTimeoutMs, signal }) {
       checkCommand(command)
       const either = signal ? AbortSignal.any([signal, disposal.signal]) : disposal.signal
@@ -123,6 +154,33 @@ function checkCommand(command: string): void {
   if (command.includes('\0')) throw invalid('command: must not hold a NUL character')
   if (Buffer.byteLength(command) > longestCommandBytes) {
     throw invalid(`command: longer than ${longestCommandBytes} bytes; write a script file and run that`)
+  }
+}
+
+interface Placing {
+  readonly isolation: Isolation
+  readonly signal: AbortSignal
+}
+
+async function makePlace(driver: SandboxDriver, folder: string, { isolation, signal }: Placing): Promise<ProgramPlace> {
+  const { start, owner } = driver
+  if (!start && isolation === 'sandbox')
+    throw new AppError('unavailable', `programs run in a sandbox of bubblewrap only, and here it is: ${driver.detail}`)
+  const folders = foldersOf(folder)
+  // What an earlier program has left there.
+  await deleteTree(folders.sockets)
+  await makeWorkspace(folders.sockets, owner)
+  await makeWorkspace(folders.home, owner)
+  const inside = { workspace: workspaceRoot, home: homeRoot, sockets: socketRoot }
+  return {
+    isolation,
+    seen: isolation === 'sandbox' ? inside : folders,
+    folders,
+    homeFiles: workspaceFiles(folders.home),
+    start: async request =>
+      start && isolation === 'sandbox'
+        ? await start(folders, { ...request, signal })
+        : startTrusted({ ...request, signal }, { folders, limits: sandboxLimits, signal }),
   }
 }
 

@@ -1,0 +1,224 @@
+import { type Json, recordOf, textOf } from '../../platform/json.ts'
+import { pause } from '../../platform/timers.ts'
+import type { LocalProgram } from '../local/programs.ts'
+import { cleanText } from '../remote/connection.ts'
+import { RuntimeFailure } from '../runtime.ts'
+import { jsonRpc, type PeerRequest, RpcError, unknownMethod } from './json-rpc.ts'
+import { offeredMode, offeredModel } from './options.ts'
+import type { ProgramKind, Task } from './programs.ts'
+import { createQueue, type Queue } from './queue.ts'
+
+/** What a program says in the course of a turn. */
+export type TurnItem =
+  | { readonly kind: 'update'; readonly update: Json }
+  | { readonly kind: 'permission'; readonly request: PeerRequest }
+  | { readonly kind: 'ended'; readonly stopReason: string }
+  | { readonly kind: 'failed'; readonly failure: RuntimeFailure }
+
+/** One prompt that the program works on. */
+export interface AgentTurn {
+  /** The next thing that it says; undefined when nothing came within `ms`, or `signal` aborts before. */
+  next(ms: number, signal: AbortSignal): Promise<TurnItem | undefined>
+  /** Listens no more. A turn that goes on is cancelled, and its program ended when it does not obey in time. */
+  leave(): void
+}
+
+/** A program that speaks the Agent Client Protocol. Dialects: section 5. */
+export type Agent = ReturnType<typeof createAgent>
+
+interface Options {
+  readonly program: LocalProgram
+  readonly kind: ProgramKind
+  /** What it was started for. */
+  readonly task: Task
+  /** How long a cancelled turn may go on. */
+  readonly cancelMs: number
+  /** How long an answer of the program may take that needs no model. */
+  readonly answerMs: number
+}
+
+const protocolVersion = 1
+const authNeeded = -32_000
+const client = { name: 'switchyard', version: '0.1.0' }
+
+/** Speaks to a program that was just started. Calls reject with `RuntimeFailure`. */
+export function createAgent({ program, kind, task, cancelMs, answerMs }: Options) {
+  let turn: Queue<TurnItem> | undefined
+  let sessionId: string | undefined
+  let capabilities: Json = {}
+  let offers: Json = {}
+  let settling: Promise<void> = Promise.resolve()
+  let model = task.model
+  let isGone = false
+  void program.exited.then(() => {
+    isGone = true
+  })
+
+  const rpc = jsonRpc(
+    { input: program.stdout, output: program.stdin },
+    {
+      async onNotification(method, params) {
+        if (method === 'session/update' && params['sessionId'] === sessionId)
+          await turn?.put({ kind: 'update', update: recordOf(params['update']) })
+      },
+      async onRequest(request) {
+        if (request.method !== 'session/request_permission') request.refuse(unknownMethod, 'not offered')
+        else if (turn) await turn.put({ kind: 'permission', request })
+        else request.answer(cancelled)
+      },
+    },
+  )
+  // What can no longer be heard must not go on.
+  void rpc.closed.then(() => program.stop())
+
+  const failureOf = (error: unknown) => asFailure(error, program)
+  const call = async (method: string, params: object): Promise<Json> => {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), answerMs)
+    try {
+      return await Promise.race([rpc.request(method, params), refusedAt(late.signal, method)])
+    } catch (error) {
+      throw failureOf(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const withLogin = async (method: string, params: object): Promise<Json> => {
+    try {
+      return await call(method, params)
+    } catch (error) {
+      const needsLogin = error instanceof RuntimeFailure && error.code === String(authNeeded)
+      if (!needsLogin || kind.authMethod === undefined) throw error
+      await call('authenticate', { methodId: kind.authMethod })
+      return await call(method, params)
+    }
+  }
+  const place = { cwd: program.surroundings.folders.workspace, mcpServers: [] }
+
+  /** Finds what an earlier process of the program has left; false when there is nothing. */
+  async function openAgain(previous: string): Promise<boolean> {
+    const canResume = recordOf(capabilities['sessionCapabilities'])['resume'] != null
+    if (!canResume && capabilities['loadSession'] !== true) return false
+    try {
+      // The replay of `load` comes before its answer, while nobody listens.
+      offers = await withLogin(canResume ? 'session/resume' : 'session/load', { sessionId: previous, ...place })
+    } catch (error) {
+      if (error instanceof RuntimeFailure && error.code !== undefined) return false
+      throw error
+    }
+    sessionId = previous
+    return true
+  }
+
+  async function cancelTurn(over: Promise<unknown>): Promise<void> {
+    rpc.notify('session/cancel', { sessionId })
+    const obeyed = new AbortController()
+    const isOver = over.then(() => obeyed.abort())
+    await Promise.race([isOver, pause(cancelMs, obeyed.signal)])
+    if (!obeyed.signal.aborted) await program.stop()
+  }
+
+  return {
+    program,
+    exited: program.exited,
+    stop: () => program.stop(),
+    /** Resolves once a turn that was left is over, or the program with it. */
+    settled: () => settling,
+    get sessionId() {
+      return sessionId
+    },
+    get isGone() {
+      return isGone
+    },
+
+    /** Agrees on the protocol. */
+    async initialize(): Promise<void> {
+      const answer = await call('initialize', {
+        protocolVersion,
+        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+        clientInfo: client,
+      })
+      if (answer['protocolVersion'] !== protocolVersion)
+        throw new RuntimeFailure(
+          'unknown_error',
+          `the program speaks version ${String(answer['protocolVersion']).slice(0, 20)} of the protocol, not ${protocolVersion}`,
+        )
+      capabilities = recordOf(answer['agentCapabilities'])
+    },
+
+    /** Opens the program's session; true when it knows nothing of the conversation. */
+    async open(previous: string | null): Promise<boolean> {
+      if (sessionId !== undefined) return false
+      const isFound = previous !== null && (await openAgain(previous))
+      if (!isFound) {
+        offers = await withLogin('session/new', place)
+        sessionId = textOf(offers['sessionId'])
+      }
+      const mode = offeredMode(offers, kind.mode?.(program.surroundings, task))
+      if (mode) await call(mode.method, { sessionId, ...mode.params })
+      return !isFound
+    },
+
+    /** Takes another model; false when the program has to be started anew for it. */
+    async useModel(wanted: string): Promise<boolean> {
+      const offer = offeredModel(offers, wanted)
+      if (offer) await call('session/set_config_option', { sessionId, ...offer })
+      if (offer) model = wanted
+      return model === wanted
+    },
+
+    /** Sends a prompt. One turn at a time. */
+    prompt(text: string): AgentTurn {
+      const queue = createQueue<TurnItem>()
+      turn = queue
+      let isOver = false
+      const over = rpc.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] }).then(
+        answer => queue.put({ kind: 'ended', stopReason: textOf(answer['stopReason']) }),
+        async error => queue.put({ kind: 'failed', failure: await explained(failureOf(error), program) }),
+      )
+      const ended = over.then(() => {
+        isOver = true
+      })
+      return {
+        next: (ms, signal) => queue.next(ms, signal),
+        leave() {
+          if (turn !== queue) return
+          turn = undefined
+          for (const item of queue.close()) if (item.kind === 'permission') item.request.answer(cancelled)
+          if (!isOver) settling = cancelTurn(ended)
+        },
+      }
+    },
+  }
+}
+
+/** To a question that nobody will answer any more. */
+export const cancelled = { outcome: { outcome: 'cancelled' } }
+
+function refusedAt(signal: AbortSignal, method: string): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const failure = () => reject(new RuntimeFailure('unknown_error', `the program did not answer ${method} in time`))
+    signal.addEventListener('abort', failure, { once: true })
+  })
+}
+
+function asFailure(error: unknown, { surroundings }: LocalProgram): RuntimeFailure {
+  if (error instanceof RuntimeFailure) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const words = cleanText(message, { apiKey: surroundings.gatewayKey })
+  if (!(error instanceof RpcError)) return new RuntimeFailure('unknown_error', `the program ended: ${words}`)
+  return new RuntimeFailure('unknown_error', `the program failed: ${words}`, { code: String(error.code) })
+}
+
+/** A program that is gone has said why, if at all, on its standard error. */
+async function explained(failure: RuntimeFailure, program: LocalProgram): Promise<RuntimeFailure> {
+  if (failure.code !== undefined) return failure
+  const { code } = await program.exited
+  const last = program.errors().trim().split('\n').slice(-3).join(' ')
+  const words = cleanText(last, { apiKey: program.surroundings.gatewayKey })
+  const end = code === null ? 'by a signal' : `with exit code ${code}`
+  return new RuntimeFailure(
+    'unknown_error',
+    `the program ended in the middle of the turn, ${end}${words === '' ? '' : `: ${words}`}`,
+  )
+}

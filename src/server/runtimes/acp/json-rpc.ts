@@ -1,0 +1,133 @@
+import type { Readable, Writable } from 'node:stream'
+import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
+import { linesOf } from './lines.ts'
+
+/** An answer that says no. */
+export class RpcError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.name = 'RpcError'
+    this.code = code
+  }
+}
+
+/** The other side is gone: it ended, or sent what cannot be read. */
+export class PeerGone extends Error {
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'PeerGone'
+  }
+}
+
+/** A call of the other side that waits for our answer. */
+export interface PeerRequest {
+  readonly method: string
+  readonly params: Json
+  /** The first answer counts. */
+  answer(result: Json): void
+  refuse(code: number, message: string): void
+}
+
+interface Handlers {
+  /** The next message is read once it resolves. */
+  onNotification(method: string, params: Json): Promise<void>
+  onRequest(request: PeerRequest): Promise<void>
+}
+
+/** JSON-RPC 2.0, one message a line. */
+export interface JsonRpc {
+  /** The result. Rejects with `RpcError`, `PeerGone`, or `RpcError` -32000 and the like as the other side says. */
+  request(method: string, params: object): Promise<Json>
+  notify(method: string, params: object): void
+  /** Resolves with the reason once nothing more comes. */
+  readonly closed: Promise<string>
+}
+
+export const unknownMethod = -32601
+
+interface Waiting {
+  resolve(result: Json): void
+  reject(error: Error): void
+}
+
+/** Speaks over the pipes of a program. Lines that are no messages are skipped: programs print what they like. */
+export function jsonRpc({ input, output }: { input: Readable; output: Writable }, handlers: Handlers): JsonRpc {
+  const waiting = new Map<number, Waiting>()
+  let lastId = 0
+  let goneBecause: string | undefined
+
+  const send = (message: object): void => {
+    if (goneBecause === undefined) output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  }
+  const settle = (id: unknown, { result, error }: Json): void => {
+    const one = typeof id === 'number' ? waiting.get(id) : undefined
+    if (!one) return
+    waiting.delete(Number(id))
+    if (isRecord(error)) one.reject(new RpcError(Number(error['code']) || 0, wordsOf(error)))
+    else one.resolve(recordOf(result))
+  }
+  const take = async (message: Json): Promise<void> => {
+    const { id, method } = message
+    if (typeof method !== 'string') return settle(id, message)
+    const params = recordOf(message['params'])
+    if (id === undefined || id === null) return handlers.onNotification(method, params)
+    return handlers.onRequest(peerRequest({ id, method, params }, send))
+  }
+  const read = async (): Promise<string> => {
+    for await (const line of linesOf(input)) {
+      const message = line.trimStart().startsWith('{') ? jsonOr(line, undefined) : undefined
+      if (isRecord(message)) await take(message)
+    }
+    return 'it closed its output'
+  }
+  const closed = read()
+    .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+    .then(reason => {
+      goneBecause = reason
+      for (const one of waiting.values()) one.reject(new PeerGone(reason))
+      waiting.clear()
+      return reason
+    })
+
+  return {
+    closed,
+    request(method, params) {
+      if (goneBecause !== undefined) return Promise.reject(new PeerGone(goneBecause))
+      lastId += 1
+      const id = lastId
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        send({ id, method, params })
+      })
+    },
+    notify: (method, params) => send({ method, params }),
+  }
+}
+
+/** Many programs put what really went wrong behind a general message. */
+function wordsOf(error: Json): string {
+  const message = textOf(error['message'])
+  const { details, message: inner } = recordOf(error['data'])
+  const detail = typeof error['data'] === 'string' ? error['data'] : textOf(details ?? inner)
+  return detail === '' || detail === message ? message : `${message}: ${detail}`
+}
+
+function peerRequest(
+  { id, method, params }: { id: unknown; method: string; params: Json },
+  send: (message: object) => void,
+): PeerRequest {
+  let isAnswered = false
+  const once = (message: object): void => {
+    if (isAnswered) return
+    isAnswered = true
+    send({ id, ...message })
+  }
+  return {
+    method,
+    params,
+    answer: result => once({ result }),
+    refuse: (code, message) => once({ error: { code, message } }),
+  }
+}

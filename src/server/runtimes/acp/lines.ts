@@ -1,0 +1,34 @@
+import type { Readable } from 'node:stream'
+
+const newline = 10
+/** What no message of a program may pass. Our choice. */
+export const maxLineBytes = 16 * 1024 * 1024
+
+/** A program wrote more than one message may hold, without an end of line. */
+export class LineTooLong extends Error {
+  constructor() {
+    super(`a line of more than ${maxLineBytes / 1024 / 1024} MiB`)
+    this.name = 'LineTooLong'
+  }
+}
+
+/** The lines of a stream as they come, without their ends. Throws `LineTooLong`. */
+export async function* linesOf(stream: Readable, maxBytes: number = maxLineBytes): AsyncGenerator<string> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    let rest = chunk as Buffer
+    for (let at = rest.indexOf(newline); at >= 0; at = rest.indexOf(newline)) {
+      if (bytes + at > maxBytes) throw new LineTooLong()
+      const line = Buffer.concat([...parts, rest.subarray(0, at)])
+      parts = []
+      bytes = 0
+      rest = rest.subarray(at + 1)
+      yield line.toString('utf8')
+    }
+    bytes += rest.length
+    if (bytes > maxBytes) throw new LineTooLong()
+    if (rest.length > 0) parts.push(rest)
+  }
+  if (bytes > 0) yield Buffer.concat(parts).toString('utf8')
+}

@@ -1,0 +1,176 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import { type Json, recordOf, textOf } from '../../platform/json.ts'
+import type { ToolPolicy } from '../../tools/toolset.ts'
+import { shortened } from '../remote/shortened.ts'
+import {
+  blockText,
+  hasBegun,
+  hasEnded,
+  hasInput,
+  merged,
+  outputOf,
+  resultEvent,
+  type ToolCall,
+  useEvent,
+} from './tool-calls.ts'
+
+/** What an update means for us. */
+export interface Normalized {
+  /** For the log, in order. */
+  readonly events: readonly NewEvent[]
+  /** Text of a message that is still being written. */
+  readonly preview?: { readonly eventId: string; readonly text: string }
+}
+
+interface Stretch {
+  readonly kind: 'message' | 'thought'
+  readonly eventId: string
+  readonly messageId: string
+  text: string
+}
+
+const nothing: Normalized = { events: [] }
+/** A longer text goes on in a next event. */
+const maxStretch = 100_000
+
+/**
+ * Turns the updates of one turn into events: text is joined to one message a stretch, a tool call is told once its input
+ * is known or it runs, and gets exactly one result. Dialects: section 5.
+ */
+export class Normalizer {
+  readonly #newId: () => string
+  readonly #calls = new Map<string, ToolCall>()
+  /** Calls that are announced with their input, and may still turn out to ask. */
+  readonly #held = new Set<string>()
+  #stretch: Stretch | undefined
+  #usage: Json | undefined
+  #hasSpoken = false
+
+  constructor(newEventId: () => string) {
+    this.#newId = newEventId
+  }
+
+  /** True once the model has said something or called a tool. */
+  get hasSpoken(): boolean {
+    return this.#hasSpoken
+  }
+
+  /** True while a call has no result. */
+  get hasOpenCalls(): boolean {
+    return [...this.#calls.values()].some(({ eventId, isEnded }) => eventId !== undefined && !isEnded)
+  }
+
+  take(update: Json): Normalized {
+    switch (update['sessionUpdate']) {
+      case 'agent_message_chunk':
+        return this.#text('message', update)
+      case 'agent_thought_chunk':
+        return this.#text('thought', update)
+      case 'tool_call':
+      case 'tool_call_update':
+        return { events: this.#call(update) }
+      case 'usage_update':
+        this.#usage = update
+        return nothing
+      case 'session_info_update':
+        return textOf(update['title']) === '' ? nothing : { events: [titled(textOf(update['title']))] }
+      default:
+        return nothing
+    }
+  }
+
+  /** Tells what was held back in case that it asks. */
+  settle(): NewEvent[] {
+    const held = [...this.#held]
+    return held.length === 0 ? [] : [...this.#flush(), ...held.flatMap(id => this.#tell(id, 'allow'))]
+  }
+
+  /** The kind of a call that was told before. */
+  kindOf = (callId: string): unknown => this.#calls.get(callId)?.fields['kind']
+
+  /** The event of a call that is decided on, and what has to come before it; the call may be told already. */
+  asked(toolCall: Json, permission: ToolPolicy): { readonly events: NewEvent[]; readonly eventId: string } {
+    const call = this.#merge(toolCall)
+    const told = call.eventId === undefined ? [...this.#flush(), ...this.#tell(call.id, permission)] : []
+    return { events: told, eventId: this.#calls.get(call.id)?.eventId ?? '' }
+  }
+
+  /** The end of the turn: what was being written, and results for calls that got none. */
+  end(reason: string): NewEvent[] {
+    const events = [...this.settle(), ...this.#flush()]
+    for (const call of this.#calls.values())
+      if (call.eventId !== undefined && !call.isEnded) events.push(this.#ended(call, reason, true))
+    if (this.#usage) events.push(usageEvent(this.#usage))
+    this.#usage = undefined
+    return events
+  }
+
+  #text(kind: Stretch['kind'], update: Json): Normalized {
+    const text = blockText(recordOf(update['content']))
+    if (text === '') return nothing
+    this.#hasSpoken = true
+    const messageId = textOf(update['messageId'])
+    const last = this.#stretch
+    const isSame = last?.kind === kind && last.messageId === messageId && last.text.length < maxStretch
+    const events = [...this.settle(), ...(isSame ? [] : this.#flush())]
+    this.#stretch ??= { kind, eventId: this.#newId(), messageId, text: '' }
+    this.#stretch.text += text
+    return kind === 'thought' ? { events } : { events, preview: { eventId: this.#stretch.eventId, text } }
+  }
+
+  #flush(): NewEvent[] {
+    const stretch = this.#stretch
+    this.#stretch = undefined
+    if (!stretch || stretch.text.trim() === '') return []
+    const { eventId: id } = stretch
+    const text = shortened(stretch.text)
+    return stretch.kind === 'message'
+      ? [{ id, type: 'agent.message', content: [{ type: 'text', text }] }]
+      : [{ id, type: 'agent.thinking', content: [{ type: 'thinking', thinking: text }] }]
+  }
+
+  #merge(update: Json): ToolCall {
+    const call = merged(this.#calls.get(textOf(update['toolCallId'])), update)
+    this.#calls.set(call.id, call)
+    return call
+  }
+
+  #call(update: Json): NewEvent[] {
+    const call = this.#merge(update)
+    if (call.id === '' || call.isEnded) return []
+    const events: NewEvent[] = []
+    if (call.eventId === undefined && hasBegun(call)) events.push(...this.#flush(), ...this.#tell(call.id, 'allow'))
+    else if (call.eventId === undefined && hasInput(call)) this.#held.add(call.id)
+    if (hasEnded(call)) events.push(this.#ended(call, outputOf(call), call.fields['status'] === 'failed'))
+    return events
+  }
+
+  #tell(id: string, permission: ToolPolicy): NewEvent[] {
+    this.#held.delete(id)
+    const call = this.#calls.get(id)
+    if (!call || call.eventId !== undefined) return []
+    this.#hasSpoken = true
+    const eventId = this.#newId()
+    this.#calls.set(id, { ...call, eventId })
+    return [useEvent(call, { id: eventId, permission })]
+  }
+
+  #ended(call: ToolCall, text: string, isError: boolean): NewEvent {
+    const known = this.#calls.get(call.id) ?? call
+    this.#calls.set(call.id, { ...known, isEnded: true })
+    return resultEvent(call, text, isError)
+  }
+}
+
+const titled = (title: string): NewEvent => ({ type: 'session.updated', title: title.slice(0, 200) })
+
+/** What the program says of its context; what was paid is in our ledger. */
+function usageEvent({ used, size, cost }: Json): NewEvent {
+  const { amount, currency } = recordOf(cost)
+  const isDollars = typeof amount === 'number' && currency === 'USD'
+  return {
+    type: 'session.usage',
+    usage: { context_tokens: Number(used) || 0, context_window: Number(size) || 0 },
+    ...(isDollars && { cost_usd: amount }),
+  }
+}

@@ -1,0 +1,153 @@
+import { basename } from 'node:path'
+import type { Setup, Surroundings } from '../local/programs.ts'
+import type { RuntimeEndpoint } from '../runtime.ts'
+
+/** What a program is started for. */
+export interface Task {
+  readonly model: string
+  /** True when a person or a rule may have to be asked about its tools. */
+  readonly asks: boolean
+}
+
+/** What a program needs so that it calls our models. */
+export interface ProgramKind {
+  readonly name: string
+  env(surroundings: Surroundings, task: Task): Readonly<Record<string, string>>
+  homeFiles?(surroundings: Surroundings, task: Task): Readonly<Record<string, string>>
+  /** The mode to set when it is offered. */
+  mode?(surroundings: Surroundings, task: Task): string
+  /** How it logs in when it says that it must. */
+  readonly authMethod?: string
+}
+
+const claude: ProgramKind = {
+  name: 'claude-agent-acp',
+  env: ({ gatewayUrl, gatewayKey, isolation }, { model }) => ({
+    ANTHROPIC_BASE_URL: gatewayUrl,
+    ANTHROPIC_AUTH_TOKEN: gatewayKey,
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_SMALL_FAST_MODEL: model,
+    ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+    ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+    ...(isolation === 'sandbox' && { IS_SANDBOX: '1' }),
+  }),
+  mode: () => 'default',
+}
+
+const codex: ProgramKind = {
+  name: 'codex-acp',
+  env: ({ gatewayKey, folders }) => ({
+    // Below the folder of temporary files it would write nothing, and report success.
+    CODEX_HOME: `${folders.home}/.codex`,
+    SWITCHYARD_RUN_KEY: gatewayKey,
+    OPENAI_API_KEY: gatewayKey,
+  }),
+  homeFiles: ({ gatewayUrl, isolation }, { model, asks }) => ({
+    '.codex/config.toml': [
+      `model = ${JSON.stringify(model)}`,
+      'model_provider = "switchyard"',
+      `approval_policy = "${asks ? 'untrusted' : 'never'}"`,
+      // Its own sandbox needs what ours takes away.
+      `sandbox_mode = "${isolation === 'sandbox' ? 'danger-full-access' : 'workspace-write'}"`,
+      'check_for_update_on_startup = false',
+      '[analytics]',
+      'enabled = false',
+      '[model_providers.switchyard]',
+      'name = "switchyard"',
+      `base_url = "${gatewayUrl}/v1"`,
+      'env_key = "SWITCHYARD_RUN_KEY"',
+      'wire_api = "responses"',
+      '',
+    ].join('\n'),
+  }),
+  // Its other modes run commands in a sandbox of its own, which cannot be made inside ours.
+  mode: ({ isolation }, { asks }) => (asks ? 'read-only' : isolation === 'sandbox' ? 'agent-full-access' : 'agent'),
+}
+
+const gemini: ProgramKind = {
+  name: 'gemini',
+  env: ({ gatewayUrl, gatewayKey }, { model }) => ({
+    GEMINI_API_KEY: gatewayKey,
+    GOOGLE_GEMINI_BASE_URL: gatewayUrl,
+    GEMINI_MODEL: model,
+    GEMINI_CLI_TRUST_WORKSPACE: 'true',
+  }),
+  homeFiles: () => ({
+    '.gemini/settings.json': JSON.stringify({
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      privacy: { usageStatisticsEnabled: false },
+      telemetry: { enabled: false },
+      general: { disableAutoUpdate: true, disableUpdateNag: true },
+    }),
+  }),
+  mode: (_surroundings, { asks }) => (asks ? 'default' : 'yolo'),
+  authMethod: 'gemini-api-key',
+}
+
+const opencode: ProgramKind = {
+  name: 'opencode',
+  env: () => ({
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+  }),
+  homeFiles: ({ gatewayUrl, gatewayKey }, { model, asks }) => ({
+    '.config/opencode/opencode.json': JSON.stringify({
+      provider: {
+        switchyard: {
+          npm: '@ai-sdk/anthropic',
+          name: 'switchyard',
+          options: { baseURL: `${gatewayUrl}/v1`, apiKey: gatewayKey },
+          models: { [model]: { name: model, tool_call: true, limit: { context: 200_000, output: 16_000 } } },
+        },
+      },
+      model: `switchyard/${model}`,
+      small_model: `switchyard/${model}`,
+      permission: { '*': asks ? 'ask' : 'allow' },
+      share: 'disabled',
+      autoupdate: false,
+    }),
+  }),
+}
+
+/** A program of which nothing is known: it finds our models by the variables that most programs read. */
+const unknownProgram: ProgramKind = {
+  name: 'program',
+  env: ({ gatewayUrl, gatewayKey }, { model }) => ({
+    ANTHROPIC_BASE_URL: gatewayUrl,
+    ANTHROPIC_AUTH_TOKEN: gatewayKey,
+    ANTHROPIC_MODEL: model,
+    OPENAI_BASE_URL: `${gatewayUrl}/v1`,
+    OPENAI_API_KEY: gatewayKey,
+    OPENAI_MODEL: model,
+    GOOGLE_GEMINI_BASE_URL: gatewayUrl,
+    GEMINI_API_KEY: gatewayKey,
+  }),
+}
+
+const known = [claude, codex, gemini, opencode]
+
+/** The kind of a command, by the name of its program, or by the package that a script given to `node` is in. */
+export function programKind(command: readonly string[]): ProgramKind {
+  const [program = '', script = ''] = command
+  const words = basename(program) === 'node' ? script.split('/').reverse() : [basename(program)]
+  return known.find(({ name }) => words.some(word => word === name || word === `${name}.js`)) ?? unknownProgram
+}
+
+/** How the program of an endpoint is started there. Variables of the configuration file win. */
+export function setupOf(
+  { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
+  surroundings: Surroundings,
+  task: Task,
+): Setup {
+  const kind = programKind(command)
+  return {
+    command,
+    env: { ...kind.env(surroundings, task), ...env },
+    homeFiles: kind.homeFiles?.(surroundings, task) ?? {},
+  }
+}

@@ -1,0 +1,96 @@
+import type { NewEvent, TextBlock } from '../../../contract/events.ts'
+import { isRecord, recordsOf, textOf } from '../../platform/json.ts'
+import { shortened } from '../remote/shortened.ts'
+import type { RunPrompt, RunSession } from '../runtime.ts'
+
+/** What the log tells of a session before its program is asked anything. */
+export interface Past {
+  /** What was said and done, one entry an event, without the prompt of this run. */
+  readonly said: readonly string[]
+  /** Calls without a result. */
+  readonly openCalls: readonly string[]
+  /** True while the log says that a person is asked. */
+  readonly isWaiting: boolean
+}
+
+/** Reads the log. */
+export async function readPast(history: AsyncIterable<NewEvent>, promptId: string): Promise<Past> {
+  const said: string[] = []
+  const open = new Set<string>()
+  let isWaiting = false
+  for await (const event of history) {
+    const entry = event['prompt_id'] === promptId && event.type === 'user.message' ? undefined : entryOf(event)
+    if (entry !== undefined) said.push(entry)
+    if (event.type === 'agent.tool_use') open.add(textOf(event['tool_use_id']))
+    if (event.type === 'agent.tool_result') open.delete(textOf(event['tool_use_id']))
+    if (event.type === 'session.status_idle') isWaiting = reasonOf(event) === 'requires_action'
+    if (event.type === 'session.status_running') isWaiting = false
+  }
+  return { said, openCalls: [...open], isWaiting }
+}
+
+const reasonOf = ({ stop_reason: reason }: NewEvent): string => (isRecord(reason) ? textOf(reason['type']) : '')
+
+const longestEntry = 4_000
+
+function entryOf(event: NewEvent): string | undefined {
+  const text = () =>
+    recordsOf(event['content'])
+      .map(block => textOf(block['text']))
+      .join('\n')
+  switch (event.type) {
+    case 'user.message':
+      return `User:\n${text()}`
+    case 'agent.message':
+      return `Assistant:\n${text()}`
+    case 'agent.tool_use':
+      return shortened(`Assistant called ${textOf(event['name'])}: ${JSON.stringify(event['input'])}`, longestEntry)
+    case 'agent.tool_result':
+      return shortened(`Result:\n${text()}`, longestEntry)
+    default:
+      return undefined
+  }
+}
+
+interface Sent {
+  readonly session: Pick<RunSession, 'system' | 'timezone'>
+  readonly prompt: Pick<RunPrompt, 'parts' | 'system'>
+  /** Block that holds the agent's memories; empty without any. */
+  readonly memories: string
+  readonly past: Pick<Past, 'said'>
+  /** False when the program remembers the conversation. */
+  readonly isNew: boolean
+  /** True when the program was given the prompt before, and was cut off. */
+  readonly isAgain: boolean
+}
+
+const longestConversation = 200_000
+
+/** The text of a prompt. The protocol has no place for a system prompt: it stands in front of the first one. */
+export function promptText({ session, prompt, memories, past, isNew, isAgain }: Sent): string {
+  const system = prompt.system ?? (isNew ? session.system : '')
+  const zone = isNew && session.timezone !== null ? `The user's time zone is ${session.timezone}.` : ''
+  const text = joined(prompt.parts)
+  return [
+    system,
+    zone,
+    isNew ? memories : '',
+    isNew && past.said.length > 0 ? conversation(past.said) : '',
+    isAgain ? `${goOn}\n${text}` : text,
+  ]
+    .filter(part => part.trim() !== '')
+    .join('\n\n')
+}
+
+const goOn =
+  'Your last turn was cut off. Look at what is done already, do not repeat it, and finish what was asked. It was:'
+
+const joined = (parts: readonly TextBlock[]): string => parts.map(({ text }) => text).join('\n')
+
+/** The end of it, when all of it is too long. */
+function conversation(said: readonly string[]): string {
+  const all = said.join('\n\n')
+  const kept = all.slice(-longestConversation).toWellFormed()
+  const cut = kept.length < all.length ? '[...]' : ''
+  return `<conversation_so_far>\n${cut}${kept}\n</conversation_so_far>`
+}

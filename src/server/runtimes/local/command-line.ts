@@ -1,0 +1,58 @@
+import { constants } from 'node:fs'
+import { access, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, sep } from 'node:path'
+import { RuntimeFailure } from '../runtime.ts'
+
+/** A command that was found on this machine. */
+export interface FoundCommand {
+  /** With an absolute path in front. */
+  readonly words: readonly string[]
+  /** What it has to read besides the system: its own package, Node, and the folders of files that it is given. */
+  readonly readable: readonly string[]
+  /** Folder of Node, for programs that look for it. */
+  readonly nodeFolder: string
+}
+
+const searched = ['/usr/local/bin', '/usr/bin', '/bin']
+
+/** Looks up the program of a command. `node` is the one that runs this server. Rejects with `RuntimeFailure`. */
+export async function findCommand(command: readonly string[]): Promise<FoundCommand> {
+  const [name = '', ...args] = command
+  const program = await findProgram(name)
+  if (program === undefined) throw new RuntimeFailure('unknown_error', `there is no program ${name} on this server`)
+  const node = await realpath(process.execPath)
+  const given = await Promise.all(args.filter(isAbsolute).map(homeOf))
+  const readable = [dirname(node), await homeOf(program), ...given].filter(path => path !== undefined)
+  return { words: [program, ...args], readable: withoutInner(readable), nodeFolder: dirname(node) }
+}
+
+async function findProgram(name: string): Promise<string | undefined> {
+  if (name === 'node') return process.execPath
+  const places = isAbsolute(name) ? [name] : searched.map(folder => join(folder, name))
+  for (const place of name === '' ? [] : places) {
+    const isThere = await access(place, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isThere) return place
+  }
+  return undefined
+}
+
+const modules = `${sep}node_modules${sep}`
+
+/** The folder that a program's files are in: all packages beside its own, else its own folder. */
+async function homeOf(path: string): Promise<string | undefined> {
+  const file = await realpath(path).catch(() => undefined)
+  if (file === undefined) return undefined
+  const at = file.indexOf(modules)
+  const folder =
+    at >= 0 ? file.slice(0, at + modules.length - 1) : (await stat(file)).isDirectory() ? file : dirname(file)
+  return folder === '/' ? file : folder
+}
+
+/** Leaves out what another of the folders holds. */
+const withoutInner = (folders: readonly string[]): string[] => {
+  const different = [...new Set(folders)]
+  return different.filter(folder => !different.some(other => folder.startsWith(`${other}${sep}`)))
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { lack } from '../../../../test/support/lack.ts'
+import { promptOf, sessionWith } from '../../../../test/support/run-rig.ts'
+import type { Caller } from '../../http/caller.ts'
+import { AppError } from '../../platform/errors.ts'
+import { createLog } from '../../platform/log.ts'
+import type { Isolation } from '../../sandboxes/sandbox.ts'
+import { eventually, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
+import { lendRun } from './lent-run.ts'
+import { createLocalPrograms, type LocalProgram, type Surroundings } from './programs.ts'
+
+const lacking = lack('bubblewrap') || lack('socat')
+const isolated = lacking ? undefined : await sandboxesForTests('bubblewrap')
+const plain = await sandboxesForTests('virtual')
+
+interface Served {
+  readonly url: string | undefined
+  readonly caller: Caller
+}
+
+interface Options {
+  readonly isolation: Isolation
+  readonly port?: number
+}
+
+let sessions = 0
+
+/** A program that runs a script of Node's, and what it has asked the gateway for. */
+async function started(script: (surroundings: Surroundings) => string, { isolation, port }: Options) {
+  const served: Served[] = []
+  const serve = (request: IncomingMessage, response: { end(text: string): unknown }, caller: Caller) => {
+    served.push({ url: request.url, caller })
+    response.end('served')
+  }
+  const sandboxes = isolation === 'sandbox' && isolated ? isolated : plain
+  const programs = createLocalPrograms({ sandboxes, serve, log: createLog('silent') })
+  sessions += 1
+  const program = await programs.start({
+    sessionId: `ses_${sessions}`,
+    isolation,
+    ...(port !== undefined && { port }),
+    setup: surroundings => ({ command: ['node', '-e', script(surroundings)], env: { NAME: "it's" } }),
+  })
+  return { program, served }
+}
+
+/** Asks for a path each time that a line comes in, and prints the status. */
+const asker = (key: (surroundings: Surroundings) => string) => (surroundings: Surroundings) =>
+  `
+  require('node:readline').createInterface({ input: process.stdin }).on('line', path =>
+    fetch(${JSON.stringify(surroundings.gatewayUrl)} + path, { headers: { 'x-api-key': ${JSON.stringify(key(surroundings))} } })
+      .then(answer => console.log(answer.status)))`
+
+async function statusOf(program: LocalProgram, path: string): Promise<string> {
+  let line = ''
+  const listen = (chunk: Buffer) => {
+    line += chunk.toString()
+  }
+  program.stdout.on('data', listen)
+  program.stdin.write(`${path}\n`)
+  await eventually(async () => line.endsWith('\n'))
+  program.stdout.off('data', listen)
+  return line.trim()
+}
+
+const lend = (program: LocalProgram, payer: () => Promise<Pick<Caller, 'principal' | 'key'> | undefined>) => {
+  const reached: unknown[] = []
+  const run = lendRun({
+    session: sessionWith({ id: 'ses_x', agent_id: 'agent_x', owner_id: 'ada' }),
+    prompt: promptOf('hi', { id: 'msg_x' }),
+    context: { runId: 'run_x', payer },
+    onBudgetReached: budget => reached.push(budget),
+  })
+  return { giveBack: program.lend(run), reached }
+}
+
+const ofAda = async () => ({ principal: 'ada', key: undefined })
+
+for (const isolation of ['sandbox', 'none'] as const) {
+  const when = { skip: isolation === 'sandbox' && lacking }
+
+  test(
+    `${isolation}: a program calls the gateway on behalf of the run that is lent to it, and of no other`,
+    when,
+    async () => {
+      const { program, served } = await started(
+        asker(({ gatewayKey }) => gatewayKey),
+        { isolation },
+      )
+      assert.equal(await statusOf(program, '/v1/messages'), '403', 'before a run')
+      const { giveBack } = lend(program, ofAda)
+      assert.equal(await statusOf(program, '/v1/messages'), '200')
+      giveBack()
+      assert.equal(await statusOf(program, '/v1/messages'), '403', 'after the run')
+      assert.deepEqual(
+        served.map(({ url, caller: { principal, role, behalf } }) => [url, principal, role, behalf?.run]),
+        [
+          [
+            '/v1/messages',
+            'ada',
+            'user',
+            { session_id: 'ses_x', agent_id: 'agent_x', owner_id: 'ada', prompt_id: 'msg_x', run_id: 'run_x' },
+          ],
+        ],
+      )
+      await program.stop()
+    },
+  )
+
+  test(
+    `${isolation}: a wrong key, a key that was revoked and a path that is not for models open nothing`,
+    when,
+    async () => {
+      const wrong = await started(
+        asker(() => 'sk-run-wrong'),
+        { isolation },
+      )
+      lend(wrong.program, ofAda)
+      assert.equal(await statusOf(wrong.program, '/v1/messages'), '401')
+      const right = await started(
+        asker(({ gatewayKey }) => gatewayKey),
+        { isolation },
+      )
+      lend(right.program, async () => undefined)
+      assert.equal(await statusOf(right.program, '/v1/messages'), '401')
+      lend(right.program, () => Promise.reject(new Error('the session has another owner')))
+      assert.equal(await statusOf(right.program, '/v1/messages'), '503')
+      lend(right.program, ofAda)
+      for (const path of ['/api/keys', '/', '/session', '/v1betas', '/v1/../api/keys'])
+        assert.equal(await statusOf(right.program, path), '403', path)
+      assert.deepEqual([...wrong.served, ...right.served], [])
+      await Promise.all([wrong.program.stop(), right.program.stop()])
+    },
+  )
+
+  test(`${isolation}: the server reaches the port that a program listens on`, when, async () => {
+    const port = 43117
+    const { program } = await started(
+      () =>
+        `require('node:http').createServer((_, answer) => answer.end('from ' + process.env.NAME)).listen(${port}, '127.0.0.1', () => console.log('listening'))`,
+      { isolation, port },
+    )
+    await new Promise(resolve => program.stdout.once('data', resolve))
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      program.connect().then(
+        socket =>
+          request({ createConnection: () => socket }, resolve)
+            .once('error', reject)
+            .end(),
+        reject,
+      )
+    })
+    assert.equal(await text(answer), "from it's")
+    await program.stop()
+  })
+}
+
+test('a budget without room is told to the run whose program it has stopped; other refusals are not', async () => {
+  const { program } = await started(
+    asker(({ gatewayKey }) => gatewayKey),
+    { isolation: 'none' },
+  )
+  const { reached } = lend(program, ofAda)
+  const run = lendRun({
+    session: sessionWith(),
+    prompt: promptOf('hi'),
+    context: { runId: 'run_x', payer: ofAda },
+    onBudgetReached: budget => reached.push(budget),
+  })
+  const caller = await run.caller()
+  const budget = {
+    type: 'budget_reached',
+    scope: 'session',
+    scope_id: 'ses_x',
+    max_usd: 1,
+    needed_usd: 2,
+    resets_at: null,
+  }
+  caller?.behalf?.refused(new AppError('rate_limited', 'slower'))
+  caller?.behalf?.refused(new AppError('budget_exceeded', 'a provider wants money'))
+  caller?.behalf?.refused(new AppError('budget_exceeded', 'used up', { cause: budget }))
+  assert.deepEqual(reached, [budget])
+  await program.stop()
+})
+
+test('two programs have different keys, and the port of one does not take the key of the other', async () => {
+  const first = await started(
+    asker(({ gatewayKey }) => gatewayKey),
+    { isolation: 'none' },
+  )
+  const { gatewayKey } = first.program.surroundings
+  const second = await started(
+    asker(() => gatewayKey),
+    { isolation: 'none' },
+  )
+  lend(second.program, ofAda)
+  assert.equal(await statusOf(second.program, '/v1/messages'), '401')
+  await Promise.all([first.program.stop(), second.program.stop()])
+})
+
+test('a program that is not on this machine is refused by its name', async () => {
+  const programs = createLocalPrograms({ sandboxes: plain, serve: () => undefined, log: createLog('silent') })
+  const setup = () => ({ command: ['no-such-program'], env: {} })
+  await assert.rejects(programs.start({ sessionId: 'ses_none', isolation: 'none', setup }), {
+    name: 'RuntimeFailure',
+    message: /no-such-program/,
+  })
+})
+
+test('without bubblewrap a program that has to be isolated is refused, and says why', async () => {
+  const programs = createLocalPrograms({ sandboxes: plain, serve: () => undefined, log: createLog('silent') })
+  const setup = () => ({ command: ['node'], env: {} })
+  await assert.rejects(programs.start({ sessionId: 'ses_virtual', isolation: 'sandbox', setup }), {
+    name: 'RuntimeFailure',
+    message: /bubblewrap/,
+  })
+})

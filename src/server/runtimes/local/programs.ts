@@ -1,0 +1,145 @@
+import { constants } from 'node:fs'
+import { access, open } from 'node:fs/promises'
+import { connect, type ListenOptions, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Log } from '../../platform/log.ts'
+import type { Isolation, ProgramFolders, ProgramPlace, SandboxProgram } from '../../sandboxes/sandbox.ts'
+import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
+import { RuntimeFailure } from '../runtime.ts'
+import { findCommand } from './command-line.ts'
+import { openGateway, type ProgramGateway, type ServeRequest } from './gateway-socket.ts'
+import type { LentRun } from './lent-run.ts'
+import { connected, connectToSocket, pathOf } from './program-socket.ts'
+import { becoming, gatewaySocket, programSocket, startScript } from './start-script.ts'
+
+/** What a program is told of the place where it runs. */
+export interface Surroundings {
+  /** Of our models, without a path: `http://127.0.0.1:port`. */
+  readonly gatewayUrl: string
+  /** Opens them while a run is lent to the program. */
+  readonly gatewayKey: string
+  /** As the program sees them. */
+  readonly folders: ProgramFolders
+  readonly isolation: Isolation
+}
+
+/** How a program is started there. */
+export interface Setup {
+  /** An absolute path, a name in the system's folders or `node`; then the arguments. */
+  readonly command: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Contents by path below its HOME. */
+  readonly homeFiles?: Readonly<Record<string, string>>
+}
+
+export interface ProgramRequest {
+  readonly sessionId: string
+  readonly isolation: Isolation
+  /** The port at 127.0.0.1 that the program will listen on, for `connect`. Not 4000 in a sandbox. */
+  readonly port?: number
+  readonly setup: (surroundings: Surroundings) => Setup
+}
+
+/** A program of a session. It ends with its sandbox and with the server, with all that it has started. */
+export interface LocalProgram extends SandboxProgram {
+  readonly surroundings: Surroundings
+  /** Lets the program call models for a run, until the result is called. One run at a time. */
+  lend(run: LentRun): () => void
+  /** A connection to the program's port. Rejects, or closes at once, while it does not listen. */
+  connect(): Promise<Socket>
+}
+
+interface Deps {
+  readonly sandboxes: Pick<Sandboxes, 'open'>
+  readonly serve: ServeRequest
+  readonly log: Pick<Log, 'debug'>
+}
+
+/** Starts programs of sessions. One session has one program at a time. */
+export type LocalPrograms = ReturnType<typeof createLocalPrograms>
+
+/** In the sandbox's own network. */
+const gatewayPort = 4000
+
+export function createLocalPrograms(deps: Deps) {
+  return {
+    /** Rejects with `RuntimeFailure` when there is no such program, or nothing to isolate it with. */
+    async start({ sessionId, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
+      const place = await placeFor(deps, sessionId, isolation)
+      const gateway = await gatewayFor(place, deps)
+      try {
+        const isInside = isolation === 'sandbox'
+        const surroundings: Surroundings = {
+          gatewayUrl: `http://127.0.0.1:${isInside ? gatewayPort : gateway.port}`,
+          gatewayKey: gateway.key,
+          folders: place.seen,
+          isolation,
+        }
+        const program = await startThere(place, setup(surroundings), port)
+        void program.exited.then(() => gateway.close())
+        return {
+          ...program,
+          surroundings,
+          lend: run => gateway.lend(run),
+          connect: () =>
+            isInside
+              ? connectToSocket(join(place.folders.sockets, programSocket))
+              : connected(connect({ host: '127.0.0.1', port: port ?? 0 })),
+        }
+      } catch (error) {
+        await gateway.close()
+        throw error
+      }
+    },
+  }
+}
+
+async function placeFor({ sandboxes }: Deps, sessionId: string, isolation: Isolation): Promise<ProgramPlace> {
+  if (isolation === 'sandbox') await access('/usr/bin/socat', constants.X_OK).catch(noSocat)
+  const sandbox = await sandboxes.open(sessionId)
+  return await sandbox.programPlace(isolation).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new RuntimeFailure('unknown_error', `the program cannot be started: ${reason}`, { cause })
+  })
+}
+
+function noSocat(cause: unknown): never {
+  throw new RuntimeFailure('unknown_error', 'the program cannot be started: this server has no socat in /usr/bin', {
+    cause,
+  })
+}
+
+/** On a socket in the folder that the sandbox shares, or on a port of this machine for a program without a sandbox. */
+async function gatewayFor(place: ProgramPlace, { serve, log }: Deps): Promise<ProgramGateway> {
+  if (place.isolation === 'none') return openGateway({ host: '127.0.0.1', port: 0 }, { serve, log })
+  const { sockets } = place.folders
+  const folder = await open(sockets, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    const path = `${pathOf(folder)}/${gatewaySocket}`
+    const options: ListenOptions = { path, readableAll: true, writableAll: true }
+    const gateway = await openGateway(options, { serve, log })
+    // It stays open: at its end the server removes the socket by this path, which must not lead elsewhere by then.
+    const close = async () => {
+      await gateway.close()
+      await folder.close()
+    }
+    return { ...gateway, close }
+  } catch (error) {
+    await folder.close()
+    throw error
+  }
+}
+
+async function startThere(place: ProgramPlace, setup: Setup, port: number | undefined): Promise<SandboxProgram> {
+  const { words, readable, nodeFolder } = await findCommand(setup.command)
+  for (const [path, content] of Object.entries(setup.homeFiles ?? {})) await place.homeFiles.write(path, content)
+  const path = [nodeFolder, '/usr/local/bin', '/usr/bin', '/bin'].join(':')
+  return await place.start({
+    command:
+      place.isolation === 'sandbox'
+        ? startScript({ words, sockets: place.seen.sockets, gatewayPort, port })
+        : becoming(words),
+    env: { PATH: path, ...setup.env },
+    readable,
+  })
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { lack } from '../../../test/support/lack.ts'
+import type { Isolation, ProgramPlace } from './sandbox.ts'
+import { eventually, isRunning, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
+
+const skip = lack('bubblewrap')
+const sandboxes = await sandboxesForTests(skip ? 'virtual' : 'bubblewrap')
+let sessions = 0
+
+async function newPlace(isolation: Isolation): Promise<ProgramPlace & { dispose(): Promise<void> }> {
+  sessions += 1
+  const sandbox = await sandboxes.open(`ses_${sessions}`)
+  return { ...(await sandbox.programPlace(isolation)), dispose: () => sandbox.dispose() }
+}
+
+const start = ({ start }: ProgramPlace, command: string, env = {}) => start({ command, env, readable: [] })
+
+/** A long sleep that can be told from all others on this machine. */
+const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
+
+for (const isolation of ['sandbox', 'none'] as const) {
+  const when = { skip: isolation === 'sandbox' && skip }
+
+  test(`${isolation}: a program reads its input, and its output and errors come back apart`, when, async () => {
+    const program = await start(await newPlace(isolation), 'read line; echo "got $line"; echo oops >&2; exit 3')
+    program.stdin.write('hello\n')
+    assert.equal(await text(program.stdout), 'got hello\n')
+    assert.deepEqual(await program.exited, { code: 3 })
+    assert.equal(program.errors(), 'oops\n')
+  })
+
+  test(
+    `${isolation}: a program works in the workspace, with a HOME of its own that stays for the next one`,
+    when,
+    async () => {
+      const place = await newPlace(isolation)
+      await place.homeFiles.write('.config/settings', 'seen')
+      const first = await start(
+        place,
+        'cat $HOME/.config/settings; echo kept > $HOME/kept; echo file > made; echo $NAME',
+        {
+          NAME: 'value',
+        },
+      )
+      assert.equal(await text(first.stdout), 'seenvalue\n')
+      await first.exited
+      const again = await start(place, 'cat $HOME/kept made')
+      assert.equal(await text(again.stdout), 'kept\nfile\n')
+    },
+  )
+
+  test(`${isolation}: a stop ends a program that ignores the polite signal, with all its children`, when, async () => {
+    const marker = longSleep()
+    const program = await start(await newPlace(isolation), `trap "" TERM; ${marker} & ${marker}; ${marker}`)
+    await eventually(() => isRunning(marker))
+    await program.stop()
+    assert.equal(await isRunning(marker), false)
+  })
+
+  test(`${isolation}: when a program ends, its children in the background end too`, when, async () => {
+    const marker = longSleep()
+    const program = await start(await newPlace(isolation), `${marker} >/dev/null 2>&1 & echo done`)
+    await program.exited
+    await eventually(async () => !(await isRunning(marker)))
+  })
+
+  test(`${isolation}: disposing of the sandbox ends its program`, when, async () => {
+    const marker = longSleep()
+    const place = await newPlace(isolation)
+    const program = await start(place, `${marker}; true`)
+    await eventually(() => isRunning(marker))
+    await place.dispose()
+    assert.equal(await isRunning(marker), false)
+    await program.exited
+  })
+
+  test(`${isolation}: when the server is killed, its program ends with it`, when, async () => {
+    const folder = await temporaryFolder()
+    const marker = longSleep()
+    const source = `
+      import { createSandboxes } from ${JSON.stringify(new URL('./sandboxes.ts', import.meta.url).href)}
+      const log = { info() {}, warn() {} }
+      const sandboxes = await createSandboxes({ workspacesDir: process.argv[1], log, ${isolation === 'sandbox' ? "prefer: 'bubblewrap'" : "prefer: 'virtual'"} })
+      const place = await (await sandboxes.open('ses_1')).programPlace(process.argv[2])
+      const command = 'touch started; ' + ['sleep', process.argv[3]].join(' ') + '; true'
+      await place.start({ command, env: {}, readable: [] })
+      setInterval(() => {}, 1000)`
+    const args = ['--input-type=module', '-e', source, folder, isolation, marker.slice('sleep '.length)]
+    const server = spawn(process.execPath, args, { stdio: 'ignore', env: {} })
+    await eventually(async () => existsSync(join(folder, 'ses_1', 'started')) && (await isRunning(marker)))
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+    await eventually(async () => !(await isRunning(marker)))
+  })
+}
+
+test('an isolated program sees what was lent to it, read only, and nothing else of the host', { skip }, async () => {
+  const lent = join(await temporaryFolder(), 'lent')
+  await mkdir(lent)
+  await writeFile(join(lent, 'file'), 'lent')
+  const other = join(await temporaryFolder(), 'other')
+  await writeFile(other, 'other')
+  const place = await newPlace('sandbox')
+  const command = `cat ${lent}/file; touch ${lent}/x 2>/dev/null || echo refused; ls ${other} 2>/dev/null || echo hidden; id -u`
+  const program = await place.start({ command, env: {}, readable: [lent] })
+  assert.equal(await text(program.stdout), 'lentrefused\nhidden\n65533\n')
+})
+
+test('a socket in the folder of sockets leads from an isolated program to the server', {
+  skip: skip || lack('socat'),
+}, async () => {
+  const place = await newPlace('sandbox')
+  const server = createServer((_request, response) => response.end('answered'))
+  server.listen({ path: join(place.folders.sockets, 'in.sock'), writableAll: true, readableAll: true })
+  await once(server, 'listening')
+  after(() => server.close())
+  const program = await start(
+    place,
+    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | socat -t5 - UNIX-CONNECT:${place.seen.sockets}/in.sock`,
+  )
+  assert.match(await text(program.stdout), /answered$/)
+})
+
+test('what a removed session’s program kept is removed with it', { skip }, async () => {
+  const sandbox = await sandboxes.open('ses_gone')
+  const place = await sandbox.programPlace('sandbox')
+  const program = await start(place, 'echo secret > $HOME/kept')
+  await program.exited
+  assert.equal(await readFile(join(place.folders.home, 'kept'), 'utf8'), 'secret\n')
+  await sandboxes.remove('ses_gone')
+  for (const folder of Object.values(place.folders)) assert.equal(existsSync(folder), false)
+})
+
+test('without isolation on this machine an isolated program is refused, and says why', async () => {
+  const virtual = await sandboxesForTests('virtual')
+  const sandbox = await virtual.open('ses_1')
+  await assert.rejects(sandbox.programPlace('sandbox'), { code: 'unavailable', message: /bubblewrap/ })
+})
