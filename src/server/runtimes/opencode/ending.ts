@@ -1,0 +1,40 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import { type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
+import { cleanText } from '../remote/connection.ts'
+import { failed, idle, type RuntimeEndpoint } from '../runtime.ts'
+
+/** The event that ends a run: `error` is what opencode says went wrong, if anything did. Dialects: sections 2.2 and 2.3. */
+export function endingOf(error: Json | undefined, endpoint: Pick<RuntimeEndpoint, 'apiKey'>): NewEvent {
+  if (error === undefined) return idle({ type: 'end_turn' })
+  const name = textOf(error['name'])
+  if (isAborted(error)) {
+    return idle({ type: 'end_turn' }, { type: 'interrupted', message: 'stopped by somebody else at the runtime' })
+  }
+  if (name === 'MessageOutputLengthError') {
+    return idle({ type: 'end_turn' }, { type: 'max_tokens', message: 'the answer was cut off at its limit' })
+  }
+  if (name === 'ContentFilterError') return idle({ type: 'refusal' })
+  const data = recordOf(error['data'])
+  // Behind the first line comes a stack trace.
+  const words = cleanText(textOf(data['message']).split('\n')[0] ?? '', endpoint)
+  return failed(
+    typeOfError(name, data['statusCode']),
+    nonEmptyText(words) ?? nonEmptyText(name) ?? 'the runtime failed',
+  )
+}
+
+/** True for the mark of a turn that somebody stopped. */
+export const isAborted = (error: Json): boolean => error['name'] === 'MessageAbortedError'
+
+const typesOfStatus: Readonly<Record<number, string>> = {
+  402: 'billing_error',
+  429: 'model_rate_limited_error',
+  503: 'model_overloaded_error',
+  529: 'model_overloaded_error',
+}
+
+function typeOfError(name: string, status: unknown): string {
+  if (name === 'APIError') return typesOfStatus[Number(status)] ?? 'model_request_failed_error'
+  const isOfModel = name === 'ProviderAuthError' || name === 'ContextOverflowError' || name === 'StructuredOutputError'
+  return isOfModel ? 'model_request_failed_error' : 'unknown_error'
+}

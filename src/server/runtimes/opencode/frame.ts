@@ -1,0 +1,89 @@
+import { type Json, jsonOr, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
+import { type PermissionRequest, permissionOf } from './api.ts'
+
+/** What an event of an opencode server means for a run. */
+export type Frame =
+  | { readonly kind: 'message'; readonly info: Json }
+  | { readonly kind: 'part'; readonly part: Json }
+  | { readonly kind: 'delta'; readonly partId: string; readonly text: string }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'retry'; readonly message: string }
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'error'; readonly error: Json }
+  | { readonly kind: 'permission'; readonly request: PermissionRequest }
+  | { readonly kind: 'replied'; readonly id: string; readonly isAllowed: boolean }
+  | { readonly kind: 'question'; readonly id: string }
+  | { readonly kind: 'child'; readonly sessionId: string }
+
+/** The sessions that a run listens to. */
+export interface Family {
+  readonly sessionId: string
+  /** Sessions that work for it: what they ask, it asks. */
+  readonly children: ReadonlySet<string>
+}
+
+/**
+ * Reads one event. Undefined for what is of no concern: other sessions, kinds that say nothing about a run, and what is
+ * no event at all. Dialects: section 2.3.
+ */
+export function readFrame(data: string, family: Family): Frame | undefined {
+  const { type, properties } = recordOf(jsonOr(data, undefined))
+  const told = recordOf(properties)
+  const of = sessionOf(told)
+  const isOurs = of === family.sessionId
+  const isOfFamily = (id: string) => id === family.sessionId || family.children.has(id)
+  if (type === 'session.created') {
+    const { id, parentID } = recordOf(told['info'])
+    return isOfFamily(textOf(parentID)) ? { kind: 'child', sessionId: textOf(id) } : undefined
+  }
+  const question = isOfFamily(of) ? questionIn(textOf(type), told) : undefined
+  return question ?? (isOurs ? progressIn(textOf(type), told) : undefined)
+}
+
+const sessionOf = ({ sessionID, part, info }: Json): string =>
+  nonEmptyText(sessionID) ?? nonEmptyText(recordOf(part)['sessionID']) ?? textOf(recordOf(info)['sessionID'])
+
+function questionIn(type: string, told: Json): Frame | undefined {
+  switch (type) {
+    case 'permission.asked':
+    case 'permission.updated': {
+      const request = permissionOf(told)
+      return request && { kind: 'permission', request }
+    }
+    case 'permission.replied':
+      return {
+        kind: 'replied',
+        id: textOf(told['requestID'] ?? told['permissionID']),
+        isAllowed: (told['reply'] ?? told['response']) !== 'reject',
+      }
+    case 'question.asked':
+      return { kind: 'question', id: textOf(told['id']) }
+    default:
+      return undefined
+  }
+}
+
+function progressIn(type: string, told: Json): Frame | undefined {
+  switch (type) {
+    case 'message.updated':
+      return { kind: 'message', info: recordOf(told['info']) }
+    case 'message.part.updated':
+      return { kind: 'part', part: recordOf(told['part']) }
+    case 'message.part.delta':
+      if (told['field'] !== 'text') return undefined
+      return { kind: 'delta', partId: textOf(told['partID']), text: textOf(told['delta']) }
+    case 'session.status':
+      return statusIn(recordOf(told['status']))
+    case 'session.idle':
+      return { kind: 'idle' }
+    case 'session.error':
+      return { kind: 'error', error: recordOf(told['error']) }
+    default:
+      return undefined
+  }
+}
+
+function statusIn({ type, message }: Json): Frame | undefined {
+  if (type === 'busy' || type === 'idle') return { kind: type }
+  return type === 'retry' ? { kind: 'retry', message: textOf(message) } : undefined
+}

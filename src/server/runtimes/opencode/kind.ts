@@ -1,0 +1,106 @@
+import type { SessionMemories } from '../../memories/session-memories.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import type { pause } from '../../platform/timers.ts'
+import { type Connection, createConnection } from '../remote/connection.ts'
+import {
+  type Capabilities,
+  noCapabilities,
+  type Runtime,
+  type RuntimeEndpoint,
+  RuntimeFailure,
+  type RuntimeKind,
+} from '../runtime.ts'
+import { type OpencodeApi, opencodeApi, opencodeDialect } from './api.ts'
+import { checkProgram, type LocalDeps, localServers } from './local.ts'
+import { runPrompt } from './run.ts'
+
+export interface OpencodeDeps {
+  readonly outbound: Pick<Outbound, 'connect'>
+  /** What the session's agent remembers. */
+  readonly memories: Pick<SessionMemories, 'block'>
+  readonly log: Log
+  /** Waits between looks and tries; `pause` of the platform unless given. */
+  readonly wait?: typeof pause
+  /** For servers that we start; without it there are none. */
+  readonly local?: LocalDeps
+}
+
+const capabilities: Capabilities = {
+  ...noCapabilities,
+  streaming: true,
+  interrupt: true,
+  approvals: true,
+  resume: true,
+  cost: true,
+  model_per_prompt: true,
+}
+
+/** Agents of opencode servers. Dialects: section 2. */
+export function opencodeKind(deps: OpencodeDeps): RuntimeKind {
+  /** Calls a server; nothing of the connection is left afterwards. */
+  async function asked<T>(endpoint: RuntimeEndpoint, call: (api: OpencodeApi) => Promise<T>): Promise<T> {
+    const connection = connect(deps, endpoint)
+    try {
+      return await call(opencodeApi(connection))
+    } finally {
+      await connection.close()
+    }
+  }
+
+  return {
+    spec: 'opencode',
+    capabilities,
+    connect: endpoint => {
+      if (!endpoint.command) return remoteServer(deps, endpoint)
+      return localServers({ ...deps, ...localOf(deps) }, endpoint, capabilities)
+    },
+    check: (endpoint, signal) =>
+      endpoint.command
+        ? checkProgram(localOf(deps), endpoint, signal)
+        : asked(endpoint, api => api.checkHealth(signal)),
+    // The models of a server of ours are those of the gateway, which lists them.
+    models: async (endpoint, signal) => (endpoint.command ? [] : asked(endpoint, api => api.models(signal))),
+  }
+}
+
+function localOf({ local }: OpencodeDeps): LocalDeps {
+  if (!local) throw new RuntimeFailure('unknown_error', 'this server starts no programs')
+  return local
+}
+
+const connect = ({ outbound }: OpencodeDeps, endpoint: RuntimeEndpoint): Connection =>
+  createConnection(outbound, endpoint, opencodeDialect)
+
+/** A server that somebody else runs. */
+function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
+  return {
+    id: endpoint.id,
+    capabilities,
+    async *run(session, prompt, context) {
+      const connection = connect(deps, endpoint)
+      try {
+        yield* runPrompt(
+          { ...deps, api: opencodeApi(connection), endpoint, provider: undefined },
+          session,
+          prompt,
+          context,
+        )
+      } finally {
+        await connection.close()
+      }
+    },
+    async dispose({ refs }) {
+      const sessionId = refs.provider_session_id
+      if (sessionId === null) return
+      const connection = connect(deps, endpoint)
+      try {
+        await opencodeApi(connection).removeSession(sessionId, AbortSignal.timeout(10_000))
+      } catch (error) {
+        if (!(error instanceof RuntimeFailure) || error.status !== 404) throw error
+      } finally {
+        await connection.close()
+      }
+    },
+  }
+}

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { eventually } from '../../../../test/support/eventually.ts'
+import type { FakeStep } from '../../../../test/support/opencode-turn.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+import type { BudgetReached } from '../../../contract/events.ts'
+import type { Caller } from '../../http/caller.ts'
+import { AppError } from '../../platform/errors.ts'
+import { createLog } from '../../platform/log.ts'
+import { createOutbound } from '../../platform/outbound.ts'
+import { pause } from '../../platform/timers.ts'
+import { countRunning, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
+import { createLocalPrograms } from '../local/programs.ts'
+import type { Runtime, RuntimeEndpoint } from '../runtime.ts'
+import { opencodeKind } from './kind.ts'
+import { permissionsOf, setupOf } from './settings.ts'
+
+const program = join(import.meta.dirname, '../../../../test/support/opencode-fake-main.ts')
+
+interface Called {
+  readonly body: Record<string, unknown>
+  readonly caller: Caller
+}
+
+interface Options {
+  readonly turns?: readonly (readonly FakeStep[])[]
+  readonly endsWith?: string
+  /** Says what the gateway answers; 200 unless given. */
+  readonly answer?: (called: Called) => number
+}
+
+/** The runtime with the fake as its program, in a folder of its own. */
+async function localRig({ answer = () => 200, ...fake }: Options = {}) {
+  const sandboxes = await sandboxesForTests('virtual')
+  const calls: Called[] = []
+  const serve = async (request: IncomingMessage, response: ServerResponse, caller: Caller) => {
+    const called = { body: (await json(request)) as Record<string, unknown>, caller }
+    calls.push(called)
+    response.writeHead(answer(called)).end('{}')
+  }
+  const log = createLog('silent')
+  const mark = `mark-${randomUUID()}`
+  const kind = opencodeKind({
+    outbound: createOutbound({ allow: [] }),
+    memories: { block: async () => '' },
+    log,
+    wait: (ms, signal) => pause(ms / 20, signal),
+    local: {
+      programs: createLocalPrograms({ sandboxes, serve: (...of) => void serve(...of), log }),
+      sandboxes,
+      markSandboxRunning: async () => undefined,
+    },
+  })
+  const endpoint: RuntimeEndpoint = {
+    id: 'own',
+    apiBase: '',
+    apiKey: undefined,
+    command: ['node', program, mark],
+    env: { FAKE: JSON.stringify(fake) },
+    isolation: 'none',
+  }
+  const runtime = kind.connect(endpoint) as Runtime & { close(): Promise<void> }
+  after(() => runtime.close())
+  return { kind, endpoint, runtime, calls, running: () => countRunning(`${mark} serve`) }
+}
+
+/** An agent's `tools`. */
+const bashAsks = { bash: { permission_policy: 'ask' } }
+
+const messagesOf = (rig: ReturnType<typeof runRig>) =>
+  rig.log.filter(({ type }) => type === 'agent.message').map(({ content }) => (content as { text: string }[])[0]?.text)
+const endOf = (rig: ReturnType<typeof runRig>) => rig.log.at(-1)?.['stop_reason'] ?? rig.log.at(-1)?.['error']
+
+test('a server of our own calls our models for the run, with the model of the prompt and the rules of the agent', async () => {
+  const { runtime, calls } = await localRig({ turns: [[{ callsModel: true, text: ['Done.'] }]] })
+  const rig = runRig(sessionWith({ tools: bashAsks }))
+  const prompt = promptOf('Go', { model: 'anthropic/opus' })
+  await rig.run(runtime, prompt)
+  assert.deepEqual([messagesOf(rig), endOf(rig)], [['Done.'], { type: 'end_turn' }])
+  const [{ body, caller } = assert.fail('it was not called')] = calls
+  assert.equal(body['model'], 'switchyard/anthropic/opus')
+  assert.deepEqual(body['permission'], { ...permissionsOf([]), '*': 'ask', bash: 'ask' })
+  assert.deepEqual(
+    [caller.principal, caller.behalf?.run.session_id, caller.behalf?.run.prompt_id],
+    ['ada', rig.session.id, prompt.id],
+  )
+})
+
+test('a session has one server, which another model starts anew; the conversation stays', async () => {
+  const { runtime, calls, running } = await localRig({
+    turns: [[{ callsModel: true, text: ['One.'] }], [{ callsModel: true, text: ['Two.'] }]],
+  })
+  const rig = runRig()
+  await rig.run(runtime, promptOf('Go', { model: 'first' }))
+  await rig.run(runtime, promptOf('Go', { model: 'second' }))
+  assert.deepEqual(messagesOf(rig), ['One.', 'Two.'])
+  assert.deepEqual(
+    calls.map(({ body }) => body['model']),
+    ['switchyard/first', 'switchyard/second'],
+  )
+  assert.equal(await running(), 1)
+  await runtime.dispose({ id: rig.session.id, refs: rig.refs })
+  assert.equal(await running(), 0)
+})
+
+const reached: BudgetReached = {
+  type: 'budget_reached',
+  scope: 'session',
+  scope_id: 'ses_1',
+  max_usd: 1,
+  needed_usd: 2,
+  resets_at: null,
+}
+
+test('a budget without room stops the turn, which goes on once there is room', async () => {
+  let hasRoom = false
+  const answer = ({ caller }: Called) => {
+    if (hasRoom) return 200
+    caller.behalf?.refused(new AppError('budget_exceeded', 'the budget is used up', { cause: reached }))
+    return 402
+  }
+  const steps = [{ text: ['I begin.'] }, { callsModel: true, text: ['Never.'] }]
+  const { runtime } = await localRig({ answer, turns: [steps, [{ callsModel: true, text: ['Done.'] }]] })
+  const rig = runRig()
+  const prompt = promptOf('Go')
+  await rig.run(runtime, prompt)
+  assert.deepEqual(endOf(rig), reached)
+  hasRoom = true
+  await rig.run(runtime, prompt, { isResumed: true })
+  assert.deepEqual(messagesOf(rig), ['I begin.', 'Done.'])
+  assert.deepEqual(endOf(rig), { type: 'end_turn' })
+})
+
+test('a turn whose server ended with its process goes on in a new one, in words that say so', async () => {
+  const tools = [{ name: 'bash', input: { command: 'ls' } }]
+  const { runtime, endpoint, kind } = await localRig({
+    turns: [[{ text: ['I run it.'], tools, hold: 'in tool' }], [{ callsModel: true, text: ['Done.'] }]],
+  })
+  const rig = runRig()
+  const prompt = promptOf('Go')
+  await rig.run(runtime, prompt, { onBatch: events => events.some(({ type }) => type === 'agent.tool_use') })
+  await (runtime as Runtime & { close(): Promise<void> }).close()
+  const next = kind.connect(endpoint) as Runtime & { close(): Promise<void> }
+  after(() => next.close())
+  await rig.run(next, prompt, { isResumed: true })
+  assert.deepEqual(messagesOf(rig), ['I run it.', 'Done.'])
+  assert.deepEqual(rig.types(), [
+    'session.status_running',
+    'agent.message',
+    'agent.tool_use',
+    'agent.tool_result',
+    'agent.message',
+    'session.usage',
+    'session.status_idle',
+  ])
+})
+
+test('a run that is stopped ends what the server does, and the next prompt works', async () => {
+  const { runtime } = await localRig({
+    turns: [[{ text: ['One.'] }, { text: ['No.'], hold: 'before' }], [{ text: ['Two.'] }]],
+  })
+  const rig = runRig()
+  const stop = new AbortController()
+  const run = rig.run(runtime, promptOf('Go'), { signal: stop.signal })
+  await eventually(() => messagesOf(rig).length === 1)
+  stop.abort()
+  await run
+  await rig.run(runtime, promptOf('Go on'))
+  assert.deepEqual(messagesOf(rig), ['One.', 'Two.'])
+})
+
+test('a program that ends before it listens fails the run with its last words', async () => {
+  const { runtime, kind, endpoint } = await localRig({ endsWith: 'no such option' })
+  const rig = runRig()
+  await rig.run(runtime, promptOf('Go'))
+  assert.match((endOf(rig) as { message: string }).message, /opencode ended before it listened \(3\): no such option/)
+  await assert.rejects(kind.check(endpoint, AbortSignal.timeout(20_000)), /no such option/)
+})
+
+test('a check starts the program once and leaves nothing', async () => {
+  const { kind, endpoint, running } = await localRig()
+  await kind.check(endpoint, AbortSignal.timeout(20_000))
+  assert.equal(await running(), 0)
+})
+
+test('the workspace cannot loosen the rules of an agent that has any', () => {
+  const surroundings = { gatewayUrl: '', gatewayKey: '', folders: { workspace: '', home: '', sockets: '' } }
+  const envFor = (tools: unknown) => {
+    const task = { model: 'm', permission: permissionsOf(tools), port: 1, password: '' }
+    return setupOf({ command: ['opencode'] }, { ...surroundings, isolation: 'none' }, task).env
+  }
+  assert.equal(envFor([])['OPENCODE_DISABLE_PROJECT_CONFIG'], undefined)
+  assert.equal(envFor(bashAsks)['OPENCODE_DISABLE_PROJECT_CONFIG'], '1')
+})
+
+test('what an agent may do is what its server is told', () => {
+  assert.deepEqual(permissionsOf([]), {
+    '*': 'allow',
+    bash: 'allow',
+    read: 'allow',
+    edit: 'allow',
+    glob: 'allow',
+    grep: 'allow',
+    question: 'deny',
+  })
+  const some = permissionsOf([{ type: 'agent_toolset_20260401', configs: [{ name: 'bash', enabled: false }] }])
+  assert.equal(some['bash'], 'deny')
+  assert.equal(some['*'], 'ask', 'what cannot be named has to be asked for')
+})

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { type BudgetReached, endsRun } from '../../../contract/events.ts'
+import type { SessionMemories } from '../../memories/session-memories.ts'
+import type { Log } from '../../platform/log.ts'
+import type { pause } from '../../platform/timers.ts'
+import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
+import { createKeptPrograms, type KeptPrograms } from '../local/kept-programs.ts'
+import { lendRun } from '../local/lent-run.ts'
+import type { LocalPrograms } from '../local/programs.ts'
+import {
+  type Batch,
+  type Capabilities,
+  failed,
+  idle,
+  partsOf,
+  type RunContext,
+  type RunPrompt,
+  type RunSession,
+  type Runtime,
+  type RuntimeEndpoint,
+  RuntimeFailure,
+} from '../runtime.ts'
+import { closeCutOff, runPrompt } from './run.ts'
+import { type OpencodeServer, startServer } from './server.ts'
+import { ownProvider, permissionsOf } from './settings.ts'
+
+/** What servers need that we start. */
+export interface LocalDeps {
+  readonly programs: LocalPrograms
+  readonly sandboxes: Pick<Sandboxes, 'remove'>
+  /** Records that a session's sandbox is in use. */
+  readonly markSandboxRunning: (sessionId: string) => Promise<void>
+  /** How long a server is kept after a run; five minutes unless given. */
+  readonly idleMs?: number
+}
+
+interface Deps extends LocalDeps {
+  readonly memories: Pick<SessionMemories, 'block'>
+  readonly log: Log
+  readonly wait?: typeof pause
+}
+
+interface Run {
+  readonly deps: Deps
+  readonly endpoint: RuntimeEndpoint
+  readonly kept: KeptPrograms<OpencodeServer>
+  readonly session: RunSession
+  readonly prompt: RunPrompt
+  readonly context: RunContext
+}
+
+const defaultIdleMs = 5 * 60_000
+
+/** Servers of our own, one for each session, in its sandbox; they call our models. */
+export function localServers(
+  deps: Deps,
+  endpoint: RuntimeEndpoint,
+  capabilities: Capabilities,
+): Runtime & { close(): Promise<void> } {
+  const kept = createKeptPrograms<OpencodeServer>({ idleMs: deps.idleMs ?? defaultIdleMs })
+  return {
+    id: endpoint.id,
+    capabilities,
+    run: (session, prompt, context) => runLocally({ deps, endpoint, kept, session, prompt, context }),
+    async dispose({ id }) {
+      await kept.end(id)
+      await deps.sandboxes.remove(id)
+    },
+    close: () => kept.endAll(),
+  }
+}
+
+/** Starts a server in a sandbox of its own, and ends it. */
+export async function checkProgram(deps: LocalDeps, endpoint: RuntimeEndpoint, signal: AbortSignal): Promise<void> {
+  const sessionId = `check-${randomUUID()}`
+  try {
+    const starting = startServer(deps.programs, endpoint, { sessionId, task: { model: 'none', permission: {} } })
+    const server = await untilAborted(starting, signal)
+    await server.api.checkHealth(signal)
+    await server.stop()
+  } finally {
+    await deps.sandboxes.remove(sessionId)
+  }
+}
+
+/** Gives up with the signal; what was started then ends with its sandbox. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    work.then(resolve, reject)
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+}
+
+async function* runLocally(run: Run): AsyncGenerator<Batch> {
+  const { context, kept, prompt, session } = run
+  if (context.signal.aborted) {
+    await kept.end(session.id)
+    return yield* closeCutOff(context)
+  }
+  if (!(await context.payer(prompt))) return yield [keyIsGone]
+  try {
+    yield* onServer(run, await readyServer(run))
+  } catch (error) {
+    if (!(error instanceof RuntimeFailure)) throw error
+    yield [failed(error.type, error.message)]
+  } finally {
+    kept.release(session.id)
+    // A program must not go on working for a session that another server has now.
+    if (context.signal.aborted) await context.payer(prompt).catch(() => kept.end(session.id))
+  }
+}
+
+const keyIsGone = failed(
+  'billing_error',
+  'the key that queued the prompt was revoked or has expired; send it again with another key',
+)
+
+/** The server of the session, with the model and the rules of this prompt. */
+async function readyServer({ deps, endpoint, kept, session, prompt }: Run): Promise<OpencodeServer> {
+  const task = { model: prompt.model, permission: permissionsOf(session.tools) }
+  const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, task })
+  const server = await kept.take(session.id, start)
+  await deps.markSandboxRunning(session.id).catch((cause: unknown) => {
+    deps.log.debug({ err: cause, session_id: session.id }, 'the state of a sandbox was not recorded')
+  })
+  if (isDeepStrictEqual(server.task, task)) return server
+  // What the session has said and done stays in its home.
+  await kept.end(session.id)
+  return kept.take(session.id, start)
+}
+
+interface Reached {
+  readonly reason: BudgetReached
+  readonly message: string
+}
+
+/** Lends the run to the server. A budget without room stops the turn, which is taken up again later. */
+async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGenerator<Batch> {
+  const { deps, endpoint, session, prompt, context } = run
+  const stop = new AbortController()
+  const budget: { reached?: Reached } = {}
+  const giveBack = program.lend(
+    lendRun({
+      session,
+      prompt,
+      context,
+      onBudgetReached(reason, message) {
+        budget.reached ??= { reason, message }
+        stop.abort()
+      },
+    }),
+  )
+  const signal = AbortSignal.any([context.signal, stop.signal])
+  // A turn cannot be handed over: its server ends with this process, which waits for it as long as it can.
+  const lent: RunContext = { ...context, signal, isDraining: () => false }
+  try {
+    for await (const batch of runPrompt({ ...deps, api, endpoint, provider: ownProvider }, session, prompt, lent)) {
+      // The refusal that the program heard of is not how the run ends.
+      if (!budget.reached || !partsOf(batch).events.some(endsRun)) yield batch
+    }
+    if (budget.reached && !context.signal.aborted) yield [pausedBy(budget.reached)]
+  } finally {
+    giveBack()
+  }
+}
+
+const pausedBy = ({ reason, message }: Reached) => idle(reason, { type: 'budget_reached', message })

@@ -1,0 +1,69 @@
+import { recordOf, textOf } from '../../platform/json.ts'
+import type { RunPrompt, RunSession } from '../runtime.ts'
+import type { ListedMessage, PromptBody } from './api.ts'
+
+interface Sent {
+  readonly session: RunSession
+  readonly prompt: RunPrompt
+  /** Block that holds the agent's memories; empty without any. */
+  readonly memories: string
+  /** The provider under which a server of ours knows all models; undefined for a server of somebody else. */
+  readonly provider: string | undefined
+  /** True when it was sent before, and its turn was cut off. */
+  readonly isAgain: boolean
+}
+
+/** A prompt as opencode takes it. Without a provider in the model's name, a foreign server uses the one it is set to. */
+export function promptBody({ session, prompt, memories, provider, isAgain }: Sent): PromptBody {
+  const zone = session.timezone === null ? '' : `The user's time zone is ${session.timezone}.`
+  const system = [prompt.system ?? session.system, zone, memories].filter(text => text.trim() !== '').join('\n\n')
+  const model = provider === undefined ? splitModel(prompt.model) : { providerID: provider, modelID: prompt.model }
+  return {
+    ...(model && { model }),
+    ...(system !== '' && { system }),
+    parts: textsOf(prompt, isAgain).map(text => ({ type: 'text', text })),
+  }
+}
+
+const goOn =
+  'Your last turn was cut off. Look at what is done already, do not repeat it, and finish what was asked. It was:'
+
+const textsOf = ({ parts }: RunPrompt, isAgain: boolean): string[] => [
+  ...(isAgain ? [goOn] : []),
+  ...parts.map(({ text }) => text),
+]
+
+/** `provider/model`; a model's own name may hold slashes too. */
+function splitModel(name: string): PromptBody['model'] {
+  const slash = name.indexOf('/')
+  if (slash < 1 || slash === name.length - 1) return undefined
+  return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) }
+}
+
+/**
+ * The id of the message that a prompt became. Among those behind `after` it is the one with the same text; opencode
+ * stores the text a moment after the message, so one without any text counts too. When it is known that the prompt
+ * was taken, any will do: a plug-in may have changed the text.
+ */
+export function ownMessage(
+  messages: readonly ListedMessage[],
+  { prompt, after, isAgain, wasTaken }: Pick<Sent, 'prompt' | 'isAgain'> & Sought,
+): string | undefined {
+  const asked = messages.filter(({ info }) => info['role'] === 'user' && textOf(info['id']) > after)
+  const text = textsOf(prompt, isAgain).join('\n')
+  const exact = asked.find(message => textSaid(message) === text)
+  const found = exact ?? asked.find(message => textSaid(message) === '') ?? (wasTaken ? asked[0] : undefined)
+  return found && textOf(found.info['id'])
+}
+
+interface Sought {
+  readonly after: string
+  readonly wasTaken: boolean
+}
+
+/** What the user wrote, without what opencode added. */
+const textSaid = ({ parts }: ListedMessage): string =>
+  parts
+    .filter(part => part['type'] === 'text' && part['synthetic'] !== true)
+    .map(part => textOf(recordOf(part)['text']))
+    .join('\n')

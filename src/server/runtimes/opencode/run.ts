@@ -1,0 +1,207 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import { cleanText } from '../remote/connection.ts'
+import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, RuntimeFailure } from '../runtime.ts'
+import type { PermissionRequest } from './api.ts'
+import { ask, askAgain, decided, settled } from './asks.ts'
+import { isAborted } from './ending.ts'
+import { type Frame, readFrame } from './frame.ts'
+import { sessionRules } from './session-rules.ts'
+import { catchUp, deliver, goOn, readList, refuseQuestion } from './settle.ts'
+import { Transcript } from './transcript.ts'
+import { createTurn, type Item, sessionIdOf, setBack, type Turn, type TurnDeps, waitAfterDrops } from './turn.ts'
+
+/** How often a wait looks whether the process wants to hand the session over. */
+const lookMs = 500
+/** After this much silence the list is read: a stream may lose events, and replays none. Dialects: section 2.3. */
+const silenceMs = 30_000
+/** The same, while the runtime is idle without an answer, or before the stream has said anything. */
+const shortSilenceMs = 2_000
+const openingMs = 5_000
+
+/** Runs a prompt on an opencode server, or goes on with one. */
+export async function* runPrompt(
+  deps: TurnDeps,
+  session: RunSession,
+  prompt: RunPrompt,
+  context: RunContext,
+): AsyncGenerator<Batch> {
+  const over = new AbortController()
+  const turn = await createTurn(deps, { session, prompt, context })
+  try {
+    if (context.signal.aborted) yield* stop(turn)
+    else yield* work(turn, AbortSignal.any([context.signal, over.signal]))
+  } catch (error) {
+    if (context.signal.aborted) yield* stop(turn)
+    else if (error instanceof RuntimeFailure) yield failure(turn, error)
+    else throw error
+  } finally {
+    over.abort()
+  }
+}
+
+const failure = ({ transcript }: Turn, { type, message }: RuntimeFailure): Batch => [
+  ...transcript.cutOff('the run failed before the call had ended'),
+  failed(type, message),
+]
+
+async function* work(turn: Turn, lifetime: AbortSignal): AsyncGenerator<Batch> {
+  const { context, inbox, progress } = turn
+  await openSession(turn)
+  askAgain(turn)
+  listen(turn, lifetime)
+  while (!context.signal.aborted) {
+    if (context.isDraining()) return
+    if (progress.isDue) {
+      if (yield* settle(turn)) return
+      continue
+    }
+    const item = await inbox.next(arrived => turn.wait(lookMs, arrived))
+    if (!item) noteQuiet(turn)
+    else if (item.kind === 'closed') await listenAgain(turn, item.failure, lifetime)
+    else if (yield* take(turn, item)) return
+  }
+  yield* stop(turn)
+}
+
+/** The id is stored before anything is sent; a session that nobody stored costs nothing. */
+async function openSession({ api, context, progress, session }: Turn): Promise<void> {
+  if (progress.sessionId !== null) return
+  progress.sessionId = await api.createSession(session.title, sessionRules(session.tools), context.signal)
+  await context.remember({ provider_session_id: progress.sessionId })
+}
+
+/** Sends the prompt, or reads what there is. True when the run has ended. */
+async function* settle(turn: Turn): AsyncGenerator<Batch, boolean> {
+  try {
+    if (turn.progress.isSent) return yield* catchUp(turn)
+    if (turn.provider !== undefined) yield* goOn(turn)
+    await deliver(turn)
+  } catch (error) {
+    await setBack(turn, error)
+  }
+  return false
+}
+
+function noteQuiet({ progress }: Turn): void {
+  progress.quietMs += lookMs
+  const patience = progress.unfinished > 0 ? shortSilenceMs : silenceMs
+  if (progress.quietMs >= (progress.isOpen ? patience : openingMs)) progress.isDue = true
+}
+
+function listen({ api, inbox, progress }: Turn, lifetime: AbortSignal): void {
+  progress.isOpen = false
+  const pump = async () => {
+    for await (const { data } of api.events(lifetime)) await inbox.put({ kind: 'data', data })
+  }
+  pump().then(
+    () => inbox.put({ kind: 'closed', failure: undefined }),
+    (error: unknown) => inbox.put({ kind: 'closed', failure: error }),
+  )
+}
+
+/** A stream that ends is opened again; what was missed is read from the list as soon as it delivers. */
+async function listenAgain(turn: Turn, cause: unknown, lifetime: AbortSignal): Promise<void> {
+  const { progress } = turn
+  if (!progress.isOpen)
+    await setBack(turn, cause ?? new RuntimeFailure('unknown_error', 'the runtime ended its stream'))
+  await turn.wait(waitAfterDrops(++progress.drops))
+  listen(turn, lifetime)
+}
+
+/** Takes what came in. True when the run is over, or has to be handed over. */
+async function* take(turn: Turn, item: Exclude<Item, { kind: 'closed' }>): AsyncGenerator<Batch, boolean> {
+  if (item.kind === 'broken') throw item.error
+  if (item.kind === 'decided') {
+    if (!item.decision) return true
+    yield* decided(turn, item.ask, item.decision)
+    return false
+  }
+  const { progress, children } = turn
+  if (!progress.isOpen) Object.assign(progress, { isOpen: true, isDue: true })
+  const frame = readFrame(item.data, { sessionId: sessionIdOf(turn), children })
+  if (!frame) return false
+  Object.assign(progress, { quietMs: 0, drops: 0 })
+  yield* follow(turn, frame)
+  return false
+}
+
+async function* follow(turn: Turn, frame: Frame): AsyncGenerator<Batch> {
+  const { transcript, progress, context } = turn
+  switch (frame.kind) {
+    case 'message':
+      return transcript.message(frame.info)
+    case 'part': {
+      const events = transcript.part(frame.part)
+      if (events.length > 0) yield events
+      return
+    }
+    case 'delta': {
+      const eventId = transcript.eventOfDelta(frame.partId)
+      if (eventId !== undefined && frame.text !== '') context.preview(eventId, frame.text)
+      return
+    }
+    case 'retry':
+      return yield [retrying(frame.message, turn)]
+    case 'error':
+      // After a stop of ours, which may have come from a run before this one, nothing is wrong.
+      if (progress.isSent && !isAborted(frame.error)) progress.error ??= frame.error
+      progress.isDue = progress.isSent
+      return
+    case 'idle':
+      progress.isDue = progress.isSent
+      return
+    case 'permission':
+      // The call that it is about may be known to the list alone.
+      if (isUnknownCall(turn, frame.request)) yield* readList(turn)
+      return yield* ask(turn, frame.request)
+    case 'replied':
+      return yield* settled(turn, frame.id, frame.isAllowed)
+    case 'question':
+      return refuseQuestion(turn, frame.id)
+    case 'child':
+      turn.children.add(frame.sessionId)
+      return
+    case 'busy':
+      return
+  }
+}
+
+const isUnknownCall = ({ progress, transcript }: Turn, { callId, sessionId }: PermissionRequest): boolean =>
+  callId !== undefined && sessionId === progress.sessionId && transcript.eventOfCall(callId) === undefined
+
+const retrying = (message: string, { endpoint }: Turn): NewEvent => ({
+  type: 'session.error',
+  error: {
+    type: 'model_request_failed_error',
+    message: cleanText(message, endpoint) || 'the model call failed; the runtime tries again',
+    retry_status: { type: 'retrying' },
+  },
+})
+
+/** Gives what an owner before us left open its results, for a run that is not to go on. */
+export async function* closeCutOff({ history }: Pick<RunContext, 'history'>): AsyncGenerator<Batch> {
+  const transcript = new Transcript()
+  for await (const event of history()) transcript.recall(event)
+  const results = transcript.cutOff('stopped before the call had ended')
+  if (results.length > 0) yield results
+}
+
+/** Ends a run that was told to stop. Who only loses the session, or the process, leaves the runtime at work. */
+async function* stop(turn: Turn): AsyncGenerator<Batch> {
+  const { api, context, log, progress, session, transcript } = turn
+  if (context.isDraining()) return
+  // Rejects when the session has another owner, who goes on.
+  await context.remember({ provider_session_id: progress.sessionId })
+  if (progress.state && progress.sessionId !== null) {
+    const signal = AbortSignal.timeout(10_000)
+    try {
+      await api.abort(progress.sessionId, signal)
+      yield* readList(turn, signal)
+    } catch (cause) {
+      if (!signal.aborted && !(cause instanceof RuntimeFailure)) throw cause
+      log.warn({ err: cause, session_id: session.id }, 'opencode: the runtime could not be told to stop')
+    }
+  }
+  const results = transcript.cutOff('stopped before the call had ended')
+  if (results.length > 0) yield results
+}

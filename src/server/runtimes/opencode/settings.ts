@@ -1,0 +1,76 @@
+import { type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
+import type { Setup, Surroundings } from '../local/programs.ts'
+import type { RuntimeEndpoint } from '../runtime.ts'
+
+/** The provider under which a server of ours knows all models of the gateway. */
+export const ownProvider = 'switchyard'
+
+/** What a server is started for; with another task it is started anew. */
+export interface Task {
+  readonly model: string
+  readonly permission: Readonly<Record<string, ToolPolicy>>
+}
+
+interface Launch extends Task {
+  readonly port: number
+  readonly password: string
+}
+
+/** Names of opencode's permissions, and the tools of ours that they stand for. */
+const toolsOfPermission = {
+  bash: ['bash'],
+  read: ['read'],
+  edit: ['edit', 'write'],
+  glob: ['glob'],
+  grep: ['grep'],
+} as const
+
+const strictness: readonly ToolPolicy[] = ['deny', 'ask', 'allow']
+
+/**
+ * What an agent's `tools` say, in opencode's words; a tool that the agent does not have is denied. What opencode can do
+ * besides is allowed when all else is, and has to be asked for when not.
+ */
+export function permissionsOf(agentTools: unknown): Task['permission'] {
+  const policies = new Map(toolsFor(agentTools).tools.map(({ tool, policy }) => [tool.name, policy]))
+  const named = Object.entries(toolsOfPermission).map(([name, tools]) => {
+    const all = tools.map(tool => policies.get(tool) ?? 'deny')
+    return [name, strictness.find(policy => all.includes(policy)) ?? 'deny'] as const
+  })
+  const rest = named.every(([, policy]) => policy === 'allow') ? 'allow' : 'ask'
+  // The last rule that fits counts.
+  return { '*': rest, ...Object.fromEntries(named), question: 'deny' }
+}
+
+/** How a server is started there. Variables of the configuration file win. Dialects: section 2.2. */
+export function setupOf(
+  { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
+  { gatewayUrl, gatewayKey }: Surroundings,
+  { model, permission, port, password }: Launch,
+): Setup {
+  const options = { baseURL: `${gatewayUrl}/v1`, apiKey: gatewayKey }
+  const models = { [model]: { name: model, tool_call: true, limit: { context: 200_000, output: 16_000 } } }
+  const settings = {
+    provider: { [ownProvider]: { npm: '@ai-sdk/anthropic', name: 'Switchyard', options, models } },
+    model: `${ownProvider}/${model}`,
+    small_model: `${ownProvider}/${model}`,
+    permission,
+    share: 'disabled',
+    autoupdate: false,
+  }
+  const serve = command.includes('serve') ? [] : ['serve']
+  return {
+    command: [...command, ...serve, '--port', String(port), '--hostname', '127.0.0.1'],
+    env: {
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(settings),
+      // A file in the workspace, which the agent itself may write, could loosen a rule.
+      ...(permission['*'] !== 'allow' && { OPENCODE_DISABLE_PROJECT_CONFIG: '1' }),
+      OPENCODE_SERVER_PASSWORD: password,
+      ...env,
+    },
+  }
+}
