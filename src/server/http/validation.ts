@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
+import { meantErrors } from './tagged-unions.ts'
 
 /**
  * Compiles the schemas of routes. Bodies are checked as they are; query and path values arrive as text, so numbers and
@@ -13,6 +14,8 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
     allErrors: false,
     strict: false,
     validateFormats: false,
+    // Errors then carry what alternatives are told apart by.
+    verbose: true,
   } as const
   const strict = new Ajv({ ...shared, coerceTypes: false })
   const coercing = new Ajv({ ...shared, coerceTypes: 'array' })
@@ -24,7 +27,7 @@ function compiledAtFirstUse(compile: () => ValidateFunction) {
   let compiled: ValidateFunction | undefined
   return (data: unknown) => {
     compiled ??= compile()
-    return compiled(data) ? {} : { error: compiled.errors ?? [] }
+    return compiled(data) ? {} : { error: [...meantErrors(compiled.errors ?? [])] }
   }
 }
 

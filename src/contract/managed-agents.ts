@@ -1,0 +1,195 @@
+import { type Static, Type } from 'typebox'
+import { maxPromptLength } from './agents.ts'
+import { Metadata, MetadataPatch, managedList, managedPage } from './managed-lists.ts'
+import { route } from './route.ts'
+import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
+
+const Policy = Type.Object({
+  type: Type.Union([Type.Literal('always_allow'), Type.Literal('always_ask'), Type.Literal('auto')]),
+})
+const toolSetting = {
+  enabled: Type.Optional(Nullable(Type.Boolean())),
+  permission_policy: Type.Optional(Nullable(Policy)),
+}
+const ToolConfig = Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }), ...toolSetting })
+const toolset = {
+  default_config: Type.Optional(Nullable(Type.Object(toolSetting))),
+  configs: Type.Optional(Nullable(Type.Array(ToolConfig, { maxItems: 256 }))),
+}
+
+/** An entry of an agent's `tools`. Dialects: section 1.3. */
+export const ManagedTool = Type.Union([
+  Type.Object({ type: Type.Literal('agent_toolset_20260401'), ...toolset }),
+  Type.Object({ type: Type.Literal('mcp_toolset'), mcp_server_name: Name, ...toolset }),
+  Type.Object({
+    type: Type.Literal('custom'),
+    name: Name,
+    description: Type.Optional(Type.String({ maxLength: 100_000 })),
+    input_schema: JsonObject,
+  }),
+])
+export type ManagedTool = Static<typeof ManagedTool>
+
+const Effort = Type.Union([Type.String({ maxLength: 20 }), Type.Object({ type: Type.String({ maxLength: 20 }) })])
+
+/** A model by name, or with settings, which runtimes may look at. */
+export const ManagedModel = Type.Union([
+  Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+  Type.Object({
+    id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+    effort: Type.Optional(Nullable(Effort)),
+    speed: Type.Optional(Nullable(Type.String({ maxLength: 20 }))),
+    inference_geo: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  }),
+])
+export type ManagedModel = Static<typeof ManagedModel>
+
+export const ManagedSkill = Type.Object({
+  type: Type.Union([Type.Literal('anthropic'), Type.Literal('custom')]),
+  skill_id: Type.String({ minLength: 1, maxLength: 200 }),
+  version: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+})
+export type ManagedSkill = Static<typeof ManagedSkill>
+
+export const ManagedMcpServer = Type.Object({
+  type: Type.Literal('url'),
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  url: Type.String({ minLength: 1, maxLength: 2000, pattern: '^https?://' }),
+})
+export type ManagedMcpServer = Static<typeof ManagedMcpServer>
+
+const System = Type.String({ maxLength: maxPromptLength })
+const Tools = Type.Array(ManagedTool, { maxItems: 256 })
+const McpServers = Type.Array(ManagedMcpServer, { maxItems: 20 })
+const Skills = Type.Array(ManagedSkill, { maxItems: 100 })
+const Description = Type.String({ maxLength: 10_000 })
+
+/** What an agent is made of that a session may have otherwise. */
+export const managedSetup = {
+  model: Type.Optional(ManagedModel),
+  system: Type.Optional(Nullable(System)),
+  tools: Type.Optional(Nullable(Tools)),
+  mcp_servers: Type.Optional(Nullable(McpServers)),
+  skills: Type.Optional(Nullable(Skills)),
+}
+
+/** Things of the dialect that are not here; absent and null are fine. */
+const notHere = {
+  multiagent: Type.Optional(Type.Null({ description: 'Not possible here' })),
+  execution_identity: Type.Optional(Nullable(Type.Object({ type: Type.Literal('service_account') }))),
+}
+
+export const ManagedAgentCreate = Type.Object({
+  ...managedSetup,
+  model: ManagedModel,
+  name: Name,
+  description: Type.Optional(Nullable(Description)),
+  metadata: Type.Optional(Metadata),
+  ...notHere,
+})
+export type ManagedAgentCreate = Static<typeof ManagedAgentCreate>
+
+/** Absent means unchanged, null clears; lists are replaced as a whole. */
+export const ManagedAgentUpdate = Type.Object({
+  ...managedSetup,
+  name: Type.Optional(Name),
+  description: Type.Optional(Nullable(Description)),
+  metadata: Type.Optional(Nullable(MetadataPatch)),
+  version: Type.Optional(Type.Integer({ minimum: 1, description: 'Refused with 409 unless it is the current one' })),
+  ...notHere,
+})
+export type ManagedAgentUpdate = Static<typeof ManagedAgentUpdate>
+
+/** An agent as a session has it. */
+export const managedSnapshot = {
+  id: Type.String(),
+  type: Type.Literal('agent'),
+  version: Type.Integer(),
+  name: Type.String(),
+  description: Nullable(Type.String()),
+  model: Type.Object({ id: Type.String() }, { additionalProperties: true }),
+  system: Nullable(Type.String()),
+  tools: Type.Array(JsonObject),
+  mcp_servers: Type.Array(JsonObject),
+  skills: Type.Array(JsonObject),
+  multiagent: Type.Null(),
+  execution_identity: Type.Object({ type: Type.Literal('service_account') }),
+}
+
+/** An agent in the Managed Agents dialect: the same record as `Agent`. Dialects: section 1.3. */
+export const ManagedAgent = Type.Object({
+  ...managedSnapshot,
+  metadata: Type.Record(Type.String(), Type.String()),
+  created_at: DateTime,
+  updated_at: DateTime,
+  archived_at: Nullable(DateTime),
+})
+export type ManagedAgent = Static<typeof ManagedAgent>
+
+const AgentPath = Type.Object({ agent_id: Type.String() })
+const base = { access: 'key', errorShape: 'anthropic' } as const
+
+export const managedAgentRoutes = {
+  create: route({
+    ...base,
+    id: 'managed_agents.create',
+    method: 'POST',
+    path: '/v1/agents',
+    body: ManagedAgentCreate,
+    responses: { 200: ManagedAgent },
+    summary: 'Create an agent, in the Managed Agents dialect',
+  }),
+  list: route({
+    ...base,
+    id: 'managed_agents.list',
+    method: 'GET',
+    path: '/v1/agents',
+    query: Type.Object({
+      ...managedPage,
+      include_archived: Type.Optional(Type.Boolean({ default: false })),
+      'created_at[gte]': Type.Optional(DateTime),
+      'created_at[lte]': Type.Optional(DateTime),
+    }),
+    responses: { 200: managedList(ManagedAgent) },
+    summary: 'List agents, newest first, in the Managed Agents dialect',
+  }),
+  get: route({
+    ...base,
+    id: 'managed_agents.get',
+    method: 'GET',
+    path: '/v1/agents/{agent_id}',
+    params: AgentPath,
+    query: Type.Object({ version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) }),
+    responses: { 200: ManagedAgent },
+    summary: 'Read an agent, or one of its versions, in the Managed Agents dialect',
+  }),
+  update: route({
+    ...base,
+    id: 'managed_agents.update',
+    method: 'POST',
+    path: '/v1/agents/{agent_id}',
+    params: AgentPath,
+    body: ManagedAgentUpdate,
+    responses: { 200: ManagedAgent },
+    summary: 'Update an agent as a new version; what changes nothing makes none',
+  }),
+  archive: route({
+    ...base,
+    id: 'managed_agents.archive',
+    method: 'POST',
+    path: '/v1/agents/{agent_id}/archive',
+    params: AgentPath,
+    responses: { 200: ManagedAgent },
+    summary: 'Retire an agent; running sessions go on',
+  }),
+  versions: route({
+    ...base,
+    id: 'managed_agents.versions',
+    method: 'GET',
+    path: '/v1/agents/{agent_id}/versions',
+    params: AgentPath,
+    query: Type.Object({ ...managedPage }),
+    responses: { 200: managedList(ManagedAgent) },
+    summary: 'List the versions of an agent, newest first, in the Managed Agents dialect',
+  }),
+}

@@ -1,0 +1,189 @@
+import { type Static, Type } from 'typebox'
+import { UserMessage } from './events.ts'
+import { managedSetup, managedSnapshot } from './managed-agents.ts'
+import { Metadata, MetadataPatch, managedList, managedPage } from './managed-lists.ts'
+import { route } from './route.ts'
+import { DateTime, JsonObject, Nullable } from './schemas.ts'
+
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const Version = Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))
+
+const AgentChoice = Type.Union([
+  Id,
+  Type.Object({ type: Type.Literal('agent'), id: Id, version: Version }),
+  Type.Object({ type: Type.Literal('agent_with_overrides'), id: Id, version: Version, ...managedSetup }),
+])
+export type AgentChoice = Static<typeof AgentChoice>
+
+const Checkout = Type.Union([
+  Type.Object({ type: Type.Literal('branch'), name: Type.String({ minLength: 1, maxLength: 300 }) }),
+  Type.Object({ type: Type.Literal('commit'), sha: Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }) }),
+])
+
+const Repository = Type.Object({
+  type: Type.Literal('github_repository'),
+  url: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' }),
+  authorization_token: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+  checkout: Type.Optional(Nullable(Checkout)),
+  mount_path: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
+})
+export type ManagedRepository = Static<typeof Repository>
+
+/** US cents as a decimal string, so that no float rounds them. */
+const Budget = Type.Object({
+  type: Type.Literal('limit'),
+  max_list_cost: Type.Object({
+    amount: Type.String({ pattern: '^[1-9][0-9]{0,13}$', description: 'US cents: "2500" is $25.00' }),
+    currency: Type.Literal('USD'),
+  }),
+})
+export type ManagedBudget = Static<typeof Budget>
+
+const Title = Type.Optional(Nullable(Type.String({ maxLength: 200 })))
+
+/** Alternatives with one member: others of the dialect are refused by their `type`. Dialects: section 1.5. */
+export const ManagedSessionCreate = Type.Object({
+  agent: AgentChoice,
+  environment_id: Id,
+  title: Title,
+  metadata: Type.Optional(Metadata),
+  resources: Type.Optional(Type.Array(Type.Union([Repository]), { maxItems: 1 })),
+  vault_ids: Type.Optional(Type.Array(Id, { maxItems: 100, description: 'Kept, and shown again' })),
+  budget: Type.Optional(Nullable(Budget)),
+  initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
+})
+export type ManagedSessionCreate = Static<typeof ManagedSessionCreate>
+
+/** What is absent stays; a `budget` of null takes the limit away. */
+export const ManagedSessionUpdate = Type.Object({
+  title: Title,
+  metadata: Type.Optional(Nullable(MetadataPatch)),
+  budget: Type.Optional(Nullable(Budget)),
+  agent: Type.Optional(Type.Null({ description: 'The agent of a session stays as it is' })),
+  vault_ids: Type.Optional(Type.Null({ description: 'Set when the session is made' })),
+})
+export type ManagedSessionUpdate = Static<typeof ManagedSessionUpdate>
+
+const SessionStatus = Type.Union([
+  Type.Literal('rescheduling'),
+  Type.Literal('running'),
+  Type.Literal('idle'),
+  Type.Literal('terminated'),
+])
+export type ManagedStatus = Static<typeof SessionStatus>
+
+const Resource = Type.Object({
+  id: Type.String(),
+  type: Type.Literal('github_repository'),
+  url: Type.String(),
+  checkout: Nullable(JsonObject),
+  mount_path: Type.String(),
+  created_at: DateTime,
+  updated_at: DateTime,
+})
+export type ManagedResource = Static<typeof Resource>
+
+/** A session in the Managed Agents dialect. */
+export const DialectSession = Type.Object({
+  id: Type.String(),
+  type: Type.Literal('session'),
+  status: SessionStatus,
+  title: Nullable(Type.String()),
+  agent: Type.Object(managedSnapshot),
+  environment_id: Type.String({ description: 'Empty for sessions that were made without one' }),
+  metadata: Type.Record(Type.String(), Type.String()),
+  resources: Type.Array(Resource),
+  vault_ids: Type.Array(Type.String()),
+  outcome_evaluations: Type.Array(JsonObject),
+  stats: Type.Object({ active_seconds: Type.Number(), duration_seconds: Type.Number() }),
+  usage: JsonObject,
+  budget: Nullable(Budget),
+  deployment_id: Type.Null(),
+  created_at: DateTime,
+  updated_at: DateTime,
+  archived_at: Nullable(DateTime),
+})
+export type DialectSession = Static<typeof DialectSession>
+
+const SessionPath = Type.Object({ session_id: Type.String() })
+const base = { access: 'key', errorShape: 'anthropic' } as const
+
+export const dialectSessionRoutes = {
+  create: route({
+    ...base,
+    id: 'dialect_sessions.create',
+    method: 'POST',
+    path: '/v1/sessions',
+    body: ManagedSessionCreate,
+    responses: { 200: DialectSession },
+    summary: 'Create a session in the Managed Agents dialect; with `initial_events` it starts at once',
+  }),
+  list: route({
+    ...base,
+    id: 'dialect_sessions.list',
+    method: 'GET',
+    path: '/v1/sessions',
+    query: Type.Object({
+      ...managedPage,
+      agent_id: Type.Optional(Id),
+      agent_version: Version,
+      statuses: Type.Optional(Type.Unknown({ description: 'One status or several; `statuses[]=` works too' })),
+      'statuses[]': Type.Optional(Type.Unknown()),
+      'created_at[gt]': Type.Optional(DateTime),
+      'created_at[gte]': Type.Optional(DateTime),
+      'created_at[lt]': Type.Optional(DateTime),
+      'created_at[lte]': Type.Optional(DateTime),
+      include_archived: Type.Optional(Type.Boolean({ default: false })),
+      order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' })),
+    }),
+    responses: { 200: managedList(DialectSession) },
+    summary: 'List sessions in the Managed Agents dialect, newest first',
+  }),
+  get: route({
+    ...base,
+    id: 'dialect_sessions.get',
+    method: 'GET',
+    path: '/v1/sessions/{session_id}',
+    params: SessionPath,
+    responses: { 200: DialectSession },
+    summary: 'Read one session in the Managed Agents dialect',
+  }),
+  update: route({
+    ...base,
+    id: 'dialect_sessions.update',
+    method: 'POST',
+    path: '/v1/sessions/{session_id}',
+    params: SessionPath,
+    body: ManagedSessionUpdate,
+    responses: { 200: DialectSession },
+    summary: 'Change title, metadata or budget of a session',
+  }),
+  remove: route({
+    ...base,
+    id: 'dialect_sessions.remove',
+    method: 'DELETE',
+    path: '/v1/sessions/{session_id}',
+    params: SessionPath,
+    responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('session_deleted') }) },
+    summary: 'Delete a session: stop its work, remove its sandbox, keep its log',
+  }),
+  archive: route({
+    ...base,
+    id: 'dialect_sessions.archive',
+    method: 'POST',
+    path: '/v1/sessions/{session_id}/archive',
+    params: SessionPath,
+    responses: { 200: DialectSession },
+    summary: 'Close a session that does not run: it takes no more prompts',
+  }),
+  resources: route({
+    ...base,
+    id: 'dialect_sessions.resources',
+    method: 'GET',
+    path: '/v1/sessions/{session_id}/resources',
+    params: SessionPath,
+    query: Type.Object({ ...managedPage }),
+    responses: { 200: managedList(Resource) },
+    summary: 'List what a session was given to work on',
+  }),
+}

@@ -1,0 +1,53 @@
+import type { ManagedAgent } from '../../contract/managed-agents.ts'
+import type { StoredAgent } from '../agents/store.ts'
+import type { SkillBlocks } from './agent-setup.ts'
+import { metadataIn } from './metadata.ts'
+import { shownTools } from './tool-entries.ts'
+
+/** When an agent, or a version of it, was changed last; `archived_at` is null unless it is archived. */
+export interface AgentTimes {
+  readonly updated_at: Date
+  readonly archived_at: Date | null
+}
+
+export type Snapshot = Omit<ManagedAgent, 'metadata' | 'created_at' | 'updated_at' | 'archived_at'>
+
+/** One of our agents as the dialect shows it. Dialects: section 1.3. */
+export const toManagedAgent = (agent: StoredAgent, blocks: SkillBlocks, times: AgentTimes): ManagedAgent => ({
+  ...toSnapshot(agent, blocks),
+  metadata: metadataIn(agent.config['metadata']),
+  created_at: new Date(agent.created_at).toISOString(),
+  updated_at: times.updated_at.toISOString(),
+  archived_at: times.archived_at?.toISOString() ?? null,
+})
+
+/** The part of an agent that sessions show as theirs. Skills are told apart from the text that carries them. */
+export function toSnapshot(agent: StoredAgent, blocks: SkillBlocks): Snapshot {
+  const { system } = blocks.detachAll(agent)
+  return {
+    id: agent.id,
+    type: 'agent',
+    version: agent.version,
+    name: agent.name,
+    description: agent.description,
+    model: { ...fieldsIn(agent.config['model_config']), id: agent.model },
+    system: system === '' ? null : system,
+    tools: shownTools(agent.tools),
+    mcp_servers: listIn(agent.config['mcp_servers']),
+    skills: [
+      ...blocks.carriedIds(agent).map(skill_id => ({ type: 'custom', skill_id, version: 'latest' })),
+      ...listIn(agent.config['skills']),
+    ],
+    multiagent: null,
+    execution_identity: { type: 'service_account' },
+  }
+}
+
+type Fields = Record<string, unknown>
+
+const fieldsIn = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+
+/** The objects of a list; settings of ours may be anything. */
+const listIn = (value: unknown): Fields[] =>
+  Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []

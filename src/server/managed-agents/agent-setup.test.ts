@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { attach, carriedIds, detachAll } from '../skills/blocks.ts'
+import { toSnapshot } from './agent-object.ts'
+import { configOf, type Setup, withSetup } from './agent-setup.ts'
+
+const blocks = { attach, carriedIds, detachAll }
+const skill = { id: 'skill_1', name: 'Terse', content: 'Be terse.', description: null, created_at: '' }
+const agent = {
+  id: 'agent_1',
+  name: 'Ada',
+  model: 'demo',
+  system: 'Base.',
+  description: null,
+  harness: 'builtin',
+  tools: {},
+  config: { runtime: 'builtin', odd: {}, webhook: { secret_key: 'KEY' } },
+  skills: [],
+  owner_id: 'ada',
+  status: 'active' as const,
+  version: 1,
+  created_at: 0,
+}
+const after = (setup: Setup, found = [skill], before = agent) =>
+  withSetup(before as Parameters<typeof toSnapshot>[0], setup, { blocks, found })
+
+test('an empty setup leaves an agent as it is, with settings that are no matter of the dialect', () => {
+  assert.deepEqual(after({}), agent)
+  assert.deepEqual(after({ mcp_servers: [], skills: null }, []).config, agent.config)
+})
+
+test('settings of the dialect that we have no field for are kept, shown again, and cleared', () => {
+  const servers = [{ type: 'url' as const, name: 'x', url: 'https://x.example/mcp' }]
+  const model = { id: 'other', effort: 'high', speed: 'fast' }
+  const made = after({ model, mcp_servers: servers, skills: [{ type: 'anthropic', skill_id: 'xlsx' }] }, [])
+  const shown = toSnapshot(made, blocks)
+  assert.deepEqual(shown.model, { id: 'other', effort: { type: 'high' }, speed: 'fast' })
+  assert.deepEqual(shown.mcp_servers, servers)
+  assert.deepEqual(shown.skills, [{ type: 'anthropic', skill_id: 'xlsx', version: 'latest' }])
+  const cleared = after({ model: 'other', mcp_servers: null, skills: [] }, [], made as unknown as typeof agent)
+  assert.deepEqual(cleared.config, agent.config)
+})
+
+test('a skill of the library is in the prompt, and shown apart from it', () => {
+  const made = after({ skills: [{ type: 'custom', skill_id: skill.id }] })
+  assert.match(made.system, /^Base\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
+  assert.equal(toSnapshot(made, blocks).system, 'Base.')
+  const rewritten = after({ system: 'New.' }, [], made as unknown as typeof agent)
+  assert.match(rewritten.system, /^New\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
+  assert.deepEqual(toSnapshot(rewritten, blocks).skills, toSnapshot(made, blocks).skills)
+  const stripped = after({ skills: [] }, [], rewritten as unknown as typeof agent)
+  assert.deepEqual([stripped.system, stripped.skills], ['New.', []])
+})
+
+test('a prompt that is cleared is shown as null', () => {
+  assert.equal(toSnapshot(after({ system: null }), blocks).system, null)
+})
+
+test('keys that say nothing are taken out, and others stay', () => {
+  assert.deepEqual(configOf({ a: {}, b: 1 }, { b: {}, c: [], d: 2, e: null }), { a: {}, d: 2 })
+})

@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify'
+import { environmentRoutes } from '../../contract/environments.ts'
+import { managedAgentRoutes } from '../../contract/managed-agents.ts'
+import { dialectSessionRoutes } from '../../contract/managed-sessions.ts'
+import { bind } from '../http/bind.ts'
+import { pageOf } from '../http/page.ts'
+import type { ManagedAgents } from './agents.ts'
+import { createdRange } from './created-range.ts'
+import type { Environments } from './environments.ts'
+import type { DialectSessions } from './sessions.ts'
+import { archivedIn, statusesOf } from './statuses.ts'
+
+/** The agents of the Managed Agents dialect: the same records as under `/api/agents`. */
+export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: ManagedAgents }): void {
+  bind(app, managedAgentRoutes.create, ({ body }, caller, { actor, idempotency }) =>
+    agents.create(body, { caller, actor }, idempotency),
+  )
+  bind(app, managedAgentRoutes.list, ({ query }, caller) => {
+    const filter = { ...createdRange(query), without: query.include_archived ? undefined : ('archived' as const) }
+    return listOf(query, page => agents.list({ ...page, ...filter }, caller), byId)
+  })
+  bind(app, managedAgentRoutes.get, ({ params, query }, caller) => agents.get(params.agent_id, query.version, caller))
+  bind(app, managedAgentRoutes.update, ({ params, body }, caller, { actor }) =>
+    agents.update(params.agent_id, body, { caller, actor }),
+  )
+  bind(app, managedAgentRoutes.archive, ({ params }, caller, { actor }) =>
+    agents.archive(params.agent_id, { caller, actor }),
+  )
+  bind(app, managedAgentRoutes.versions, ({ params, query }, caller) =>
+    listOf(
+      query,
+      page => agents.versions(params.agent_id, caller, page),
+      ({ version }) => String(version),
+    ),
+  )
+}
+
+/** The environments of the Managed Agents dialect. */
+export function serveEnvironments(app: FastifyInstance, { environments }: { environments: Environments }): void {
+  bind(app, environmentRoutes.create, ({ body }, caller, { actor, idempotency }) =>
+    environments.create(body, { caller, actor }, idempotency),
+  )
+  bind(app, environmentRoutes.list, ({ query }, caller) => {
+    const withArchived = query.include_archived ?? false
+    return listOf(query, page => environments.list({ ...page, withArchived }, caller), byId)
+  })
+  bind(app, environmentRoutes.get, ({ params }, caller) => environments.get(params.environment_id, caller))
+  bind(app, environmentRoutes.update, ({ params, body }, caller, { actor }) =>
+    environments.update(params.environment_id, body, { caller, actor }),
+  )
+  bind(app, environmentRoutes.archive, ({ params }, caller, { actor }) =>
+    environments.archive(params.environment_id, { caller, actor }),
+  )
+  bind(app, environmentRoutes.remove, async ({ params: { environment_id: id } }, caller, { actor }) => {
+    await environments.remove(id, { caller, actor })
+    return { id, type: 'environment_deleted' as const }
+  })
+}
+
+/** The sessions of the Managed Agents dialect; their events have routes of their own. */
+export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessions: DialectSessions }): void {
+  bind(app, dialectSessionRoutes.create, ({ body }, caller, { idempotency }) =>
+    sessions.create(body, caller, idempotency),
+  )
+  bind(app, dialectSessionRoutes.list, ({ query }, caller) => {
+    const statuses = statusesOf(query.statuses ?? query['statuses[]'])
+    const filter = {
+      ...createdRange(query),
+      agentId: query.agent_id,
+      agentVersion: query.agent_version,
+      archived: archivedIn(statuses, query.include_archived ?? false),
+      order: query.order ?? 'desc',
+    }
+    return listOf(query, page => sessions.list({ ...filter, ...page }, statuses, caller), byId)
+  })
+  bind(app, dialectSessionRoutes.get, ({ params }, caller) => sessions.get(params.session_id, caller))
+  bind(app, dialectSessionRoutes.update, ({ params, body }, caller) => sessions.update(params.session_id, body, caller))
+  bind(app, dialectSessionRoutes.archive, ({ params }, caller) => sessions.archive(params.session_id, caller))
+  bind(app, dialectSessionRoutes.remove, async ({ params: { session_id: id } }, caller) => {
+    await sessions.remove(id, caller)
+    return { id, type: 'session_deleted' as const }
+  })
+  bind(app, dialectSessionRoutes.resources, async ({ params }, caller) => ({
+    data: (await sessions.get(params.session_id, caller)).resources,
+    next_page: null,
+  }))
+}
+
+const byId = ({ id }: { readonly id: string }): string => id
+
+interface PageQuery {
+  readonly limit?: number
+  readonly page?: string
+}
+
+/** One page in the words of the dialect. Dialects: section 1.8. */
+async function listOf<T>(
+  { limit, page }: PageQuery,
+  load: Parameters<typeof pageOf<T>>[1],
+  keyOf: (item: T) => string,
+): Promise<{ data: T[]; next_page: string | null }> {
+  const asked = { ...(limit !== undefined && { limit }), ...(page !== undefined && { cursor: page }) }
+  const { items, next_cursor } = await pageOf(asked, load, keyOf)
+  return { data: items, next_page: next_cursor }
+}

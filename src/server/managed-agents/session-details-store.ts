@@ -1,0 +1,138 @@
+import type { Pool, PoolClient } from 'pg'
+import type { CreatedRange } from './created-range.ts'
+import type { MetadataMap } from './metadata.ts'
+
+/** What the dialect shows of a session besides its record. */
+export interface SessionDetails {
+  readonly session_id: string
+  readonly environment_id: string
+  readonly metadata: MetadataMap
+  readonly vault_ids: readonly string[]
+  readonly is_untitled: boolean
+  readonly archived_at: Date | null
+  readonly updated_at: Date
+  readonly active_seconds: number
+  readonly duration_seconds: number
+  /** US dollars as an exact decimal; null without a limit. */
+  readonly max_usd: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_5m_tokens: number
+  readonly cache_write_1h_tokens: number
+  readonly web_searches: number
+  /** US cents, rounded up; null while no call has a price. */
+  readonly cost_cents: string | null
+}
+
+/** What is stored of a session for the dialect. */
+export interface DialectFields {
+  readonly environment_id: string
+  readonly metadata: MetadataMap
+  readonly vault_ids: readonly string[]
+  readonly is_untitled: boolean
+}
+
+export interface SessionQuery extends CreatedRange {
+  /** The only owner to list; undefined lists all. */
+  readonly owner: string | undefined
+  readonly agentId: string | undefined
+  readonly agentVersion: number | undefined
+  readonly archived: 'without' | 'with' | 'only'
+  /** Only those with prompts that are not finished. */
+  readonly onlyBusy: boolean
+  readonly order: 'asc' | 'desc'
+  /** The last id of the page before. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+const detailsText = `
+  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.metadata, '{}') as metadata,
+         coalesce(d.vault_ids, '{}') as vault_ids, coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
+         greatest(s.updated_at, d.updated_at) as updated_at, b.max_usd, used.*, work.active_seconds,
+         extract(epoch from coalesce(d.archived_at, clock_timestamp()) - s.created_at)::float8 as duration_seconds
+  from sessions s
+  left join dialect_sessions d on d.session_id = s.id
+  left join budgets b on b.scope = 'session' and b.scope_id = s.id
+  cross join lateral (
+    select coalesce(sum(extract(epoch from coalesce(p.ended_at, clock_timestamp()) - p.started_at)), 0)::float8 as active_seconds
+    from prompts p
+    where p.session_id = s.id and p.started_at is not null and (p.state = 'running' or p.ended_at is not null)
+  ) work
+  cross join lateral (
+    select coalesce(sum(u.input_tokens), 0)::int8 as input_tokens,
+           coalesce(sum(u.output_tokens), 0)::int8 as output_tokens,
+           coalesce(sum(u.cache_read_tokens), 0)::int8 as cache_read_tokens,
+           coalesce(sum(u.cache_write_5m_tokens), 0)::int8 as cache_write_5m_tokens,
+           coalesce(sum(u.cache_write_1h_tokens), 0)::int8 as cache_write_1h_tokens,
+           coalesce(sum(u.web_searches), 0)::int8 as web_searches,
+           ceil(sum(u.cost_usd) * 100)::text as cost_cents
+    from usage u where u.session_id = s.id
+  ) used
+  where s.id = any ($1)`
+
+const listText = (order: 'asc' | 'desc') => `
+  select s.id from sessions s left join dialect_sessions d on d.session_id = s.id
+  where s.deleted_at is null and ($1::text is null or s.owner_id = $1) and ($2::text is null or s.agent_id = $2)
+    and ($3::int is null or s.agent_version = $3)
+    and ($4::timestamptz is null or s.created_at >= $4) and ($5::timestamptz is null or s.created_at < $5)
+    and ($6 = 'with' or ($6 = 'only') = (d.archived_at is not null))
+    and (not $7 or exists (select from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')))
+    and ($8::text is null or s.id ${order === 'desc' ? '<' : '>'} $8)
+  order by s.id ${order} limit $9`
+
+const insertText = `
+  insert into dialect_sessions (session_id, environment_id, metadata, vault_ids, is_untitled) values ($1, $2, $3, $4, $5)`
+
+/** A session that the dialect has never written to has no row yet. */
+const changeText = `
+  insert into dialect_sessions (session_id, metadata, is_untitled)
+  values ($1, coalesce($2::json, '{}'), coalesce($3::boolean, false))
+  on conflict (session_id) do update
+  set metadata = coalesce($2::json, dialect_sessions.metadata),
+      is_untitled = coalesce($3::boolean, dialect_sessions.is_untitled), updated_at = clock_timestamp()`
+const archiveText = `
+  insert into dialect_sessions (session_id, archived_at) values ($1, clock_timestamp())
+  on conflict (session_id) do update
+  set archived_at = coalesce(dialect_sessions.archived_at, excluded.archived_at), updated_at = clock_timestamp()`
+
+/** Table `dialect_sessions`, and what other tables sum up to for a session. */
+export type SessionDetailsStore = ReturnType<typeof sessionDetailsStore>
+
+export function sessionDetailsStore(pool: Pool) {
+  return {
+    /** By session. */
+    async of(ids: readonly string[], on: Pick<Pool, 'query'> = pool): Promise<ReadonlyMap<string, SessionDetails>> {
+      if (ids.length === 0) return new Map()
+      const { rows } = await on.query<SessionDetails>(detailsText, [ids])
+      return new Map(rows.map(row => [row.session_id, row]))
+    },
+
+    /** Ids in order. Whether one runs is for the rules to say; `onlyBusy` leaves out those that surely do not. */
+    async ids(query: SessionQuery): Promise<string[]> {
+      const { owner, agentId, agentVersion, from, before, archived, onlyBusy, after, limit } = query
+      const values = [owner, agentId, agentVersion, from, before, archived, onlyBusy, after, limit]
+      return (await pool.query<{ id: string }>(listText(query.order), values)).rows.map(({ id }) => id)
+    },
+
+    async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
+      const { environment_id, metadata, vault_ids, is_untitled } = fields
+      await on.query(insertText, [id, environment_id, JSON.stringify(metadata), vault_ids, is_untitled])
+    },
+
+    /** Replaces what is given. */
+    async change(on: PoolClient, id: string, fields: Partial<Pick<DialectFields, 'metadata' | 'is_untitled'>>) {
+      const metadata = fields.metadata && JSON.stringify(fields.metadata)
+      await on.query(changeText, [id, metadata ?? null, fields.is_untitled ?? null])
+    },
+
+    async setTitle(on: PoolClient, id: string, title: string): Promise<void> {
+      await on.query('update sessions set title = $2 where id = $1', [id, title])
+    },
+
+    async archive(on: PoolClient, id: string): Promise<void> {
+      await on.query(archiveText, [id])
+    },
+  }
+}

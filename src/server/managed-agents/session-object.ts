@@ -1,0 +1,107 @@
+import type { DialectSession, ManagedBudget, ManagedResource, ManagedStatus } from '../../contract/managed-sessions.ts'
+import type { Session, SessionStatus } from '../../contract/sessions.ts'
+import type { Snapshot } from './agent-object.ts'
+import { centsOf } from './money.ts'
+import type { SessionDetails } from './session-details-store.ts'
+
+/** What a session is shown from. */
+export interface SessionParts {
+  readonly session: Session
+  readonly details: SessionDetails
+  /** The agent as the session runs it; undefined for a session without one. */
+  readonly agent: Snapshot | undefined
+}
+
+/** One of our sessions as the dialect shows it. Dialects: section 1.5. */
+export function toDialectSession({ session, details, agent }: SessionParts): DialectSession {
+  return {
+    id: session.id,
+    type: 'session',
+    status: statusIn(session.status, details.archived_at !== null),
+    title: details.is_untitled ? null : session.title,
+    agent: agent ?? withoutAgent(session),
+    environment_id: details.environment_id,
+    metadata: { ...details.metadata },
+    resources: resourcesOf(session),
+    vault_ids: [...details.vault_ids],
+    outcome_evaluations: [],
+    stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
+    usage: usageOf(details),
+    budget: budgetOf(details.max_usd),
+    deployment_id: null,
+    created_at: new Date(session.time.created).toISOString(),
+    updated_at: details.updated_at.toISOString(),
+    archived_at: details.archived_at?.toISOString() ?? null,
+  }
+}
+
+/** Our word for what a session does, in the dialect's words. One that is archived has ended. */
+export function statusIn(status: SessionStatus, isArchived: boolean): ManagedStatus {
+  if (isArchived) return 'terminated'
+  switch (status) {
+    case 'pending':
+    case 'running':
+      return 'running'
+    case 'idle':
+    case 'error':
+      return 'idle'
+  }
+}
+
+/** The dialect knows no session without an agent. */
+const withoutAgent = ({ harness, environment }: Session): Snapshot => ({
+  id: '',
+  type: 'agent',
+  version: 1,
+  name: harness,
+  description: null,
+  model: { id: typeof environment['model'] === 'string' ? environment['model'] : '' },
+  system: null,
+  tools: [],
+  mcp_servers: [],
+  skills: [],
+  multiagent: null,
+  execution_identity: { type: 'service_account' },
+})
+
+/** A session works on one repository at most, which its environment names. */
+export function resourcesOf({ id, environment, time }: Session): ManagedResource[] {
+  const { repository, ref, mount_path: path } = environment
+  if (typeof repository !== 'string') return []
+  const created = new Date(time.created).toISOString()
+  return [
+    {
+      id: `sesrsc_${id.slice(id.indexOf('_') + 1)}`,
+      type: 'github_repository',
+      url: repository,
+      checkout: checkoutOf(ref),
+      mount_path: typeof path === 'string' ? path : `/workspace/${nameOf(repository)}`,
+      created_at: created,
+      updated_at: created,
+    },
+  ]
+}
+
+function checkoutOf(ref: unknown): Record<string, unknown> | null {
+  if (typeof ref !== 'string' || ref === '') return null
+  return /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(ref) ? { type: 'commit', sha: ref } : { type: 'branch', name: ref }
+}
+
+/** The last step of a repository's address. */
+const nameOf = (url: string): string => /([^/:]+?)(\.git)?\/*$/.exec(url)?.[1] ?? 'repository'
+
+const usageOf = (details: SessionDetails): DialectSession['usage'] => ({
+  input_tokens: details.input_tokens,
+  output_tokens: details.output_tokens,
+  cache_read_input_tokens: details.cache_read_tokens,
+  cache_creation: {
+    ephemeral_5m_input_tokens: details.cache_write_5m_tokens,
+    ephemeral_1h_input_tokens: details.cache_write_1h_tokens,
+  },
+  server_tool_use: { web_search_requests: details.web_searches },
+  active_seconds: details.active_seconds,
+  ...(details.cost_cents !== null && { list_cost: { amount: details.cost_cents, currency: 'USD' } }),
+})
+
+const budgetOf = (maxUsd: string | null): ManagedBudget | null =>
+  maxUsd === null ? null : { type: 'limit', max_list_cost: { amount: centsOf(maxUsd), currency: 'USD' } }

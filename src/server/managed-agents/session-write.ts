@@ -1,0 +1,71 @@
+import type { AgentChoice, ManagedRepository, ManagedSessionCreate } from '../../contract/managed-sessions.ts'
+import type { Skill } from '../../contract/skills.ts'
+import type { StoredAgent } from '../agents/store.ts'
+import { invalid } from '../platform/errors.ts'
+import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
+
+/** The agent that a client wants, and what it wants otherwise. */
+export interface WantedAgent {
+  readonly id: string
+  readonly version: number | undefined
+  readonly setup: Setup | undefined
+}
+
+/** The three ways to name an agent, as one. Dialects: section 1.5. */
+export function wantedAgent(choice: AgentChoice): WantedAgent {
+  if (typeof choice === 'string') return { id: choice, version: undefined, setup: undefined }
+  if (choice.type === 'agent') return { id: choice.id, version: choice.version, setup: undefined }
+  const { type: _type, id, version, ...setup } = choice
+  return { id, version, setup }
+}
+
+/** What the environment of a session says of the agent that it runs. */
+export function overridesOf(
+  agent: StoredAgent,
+  setup: Setup,
+  library: { readonly blocks: SkillBlocks; readonly found: readonly Skill[] },
+): Readonly<Record<string, unknown>> {
+  const { system, tools, config } = withSetup(agent, setup, library)
+  const overrides = {
+    ...(system !== agent.system && { system }),
+    ...(setup.tools !== undefined && { tools }),
+    ...(Object.keys(setup).some(key => key in configKeys) && { config: chosen(config, setup) }),
+  }
+  return {
+    ...(setup.model !== undefined && { model: modelId(setup.model) }),
+    ...(Object.keys(overrides).length > 0 && { agent_overrides: overrides }),
+  }
+}
+
+/** Where `config` has what the dialect calls so. */
+const configKeys = { model: 'model_config', mcp_servers: 'mcp_servers', skills: 'skills' } as const
+
+/** Keys that the setup decides; one that it empties is null. */
+const chosen = (config: StoredAgent['config'], setup: Setup): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(configKeys)
+      .filter(([field]) => setup[field as keyof Setup] !== undefined)
+      .map(([, key]) => [key, config[key] ?? null]),
+  )
+
+/** The repository of a session, as its environment names it. A token has no place there: everybody who sees the session sees it. */
+export function repositoryOf(resources: ManagedSessionCreate['resources']): Readonly<Record<string, unknown>> {
+  const [resource] = resources ?? []
+  if (!resource) return {}
+  if (resource.authorization_token) {
+    throw invalid(
+      'resources[0].authorization_token is not kept here; give the runtime its own access to the repository',
+    )
+  }
+  const ref = refOf(resource.checkout)
+  return {
+    repository: resource.url,
+    ...(ref !== undefined && { ref }),
+    ...(resource.mount_path && { mount_path: resource.mount_path }),
+  }
+}
+
+function refOf(checkout: ManagedRepository['checkout']): string | undefined {
+  if (!checkout) return undefined
+  return checkout.type === 'branch' ? checkout.name : checkout.sha
+}
