@@ -99,7 +99,7 @@ test('text of every kind comes back as it was: NUL, lone surrogates, quotes, emo
   )
 })
 
-test('an append is told once to whoever listens, with the highest number', async () => {
+test('an append is told once to whoever listens, with its numbers and the owner of the session', async () => {
   const sessionId = await storedSession(database.pool)
   const client = new Client({ connectionString: database.url })
   await client.connect()
@@ -110,5 +110,5 @@ test('an append is told once to whoever listens, with the highest number', async
   // A notification that was sent before arrives before the answer to this.
   await client.query('select 1')
   await client.end()
-  assert.deepEqual(heard, [`${sessionId} 3`])
+  assert.deepEqual(heard, [`${sessionId} 3 1 ada`])
 })

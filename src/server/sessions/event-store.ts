@@ -21,14 +21,15 @@ const appendText = (condition: string) => `
     update sessions
     set next_seq = next_seq + cardinality($2::text[]), log_bytes = log_bytes + $5, updated_at = clock_timestamp()
     where id = $1 and ${condition} deleted_at is null
-    returning next_seq - cardinality($2::text[]) as first, fence
+    returning next_seq - cardinality($2::text[]) as first, fence, owner_id
   ), stored as (
     insert into session_events (session_id, seq, id, type, payload, fence)
     select $1, held.first + e.n - 1, e.id, e.type, e.payload::json, held.fence
     from held, unnest($2::text[], $3::text[], $4::text[]) with ordinality as e (id, type, payload, n)
     returning seq, created_at
   )
-  select seq, created_at, pg_notify('session_events', $1 || ' ' || max(seq) over ()) from stored order by seq`
+  select seq, created_at, pg_notify('session_events', concat_ws(' ', $1, max(seq) over (), min(seq) over (), owner_id))
+  from stored, (select owner_id from held) held order by seq`
 
 const fenced = appendText('fence = $6 and')
 const unfenced = appendText('')

@@ -2,7 +2,18 @@ import type { SessionEvent, TextBlock } from '../../contract/events.ts'
 import { budgetReached, endsRun } from '../../contract/events.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 
-type Part = Record<string, unknown>
+/** A part of a message in opencode's shape. */
+export type Part = Record<string, unknown>
+
+/** What an event changed. */
+export interface Touched {
+  /** Of the message that is new or different; undefined when only parts changed. */
+  readonly info?: Readonly<Record<string, unknown>>
+  /** Those that are new or different. */
+  readonly parts: readonly Part[]
+}
+
+const untouched: Touched = { parts: [] }
 
 /** An assistant message while its run is read. */
 interface Answer {
@@ -13,12 +24,13 @@ interface Answer {
 
 /** A session's log as messages with parts, in the order of the conversation. Pure. Dialects: section 2.1. */
 export function opencodeMessages(sessionId: string, log: readonly SessionEvent[]): OpencodeMessage[] {
-  const reading = new Reading(sessionId)
+  const reading = new MessageReading(sessionId)
   for (const event of log) reading.take(event)
   return reading.messages
 }
 
-class Reading {
+/** Reads a log event by event; `messages` grows as `opencodeMessages` would give it. */
+export class MessageReading {
   readonly messages: { info: Record<string, unknown>; parts: Part[] }[] = []
   readonly #sessionId: string
   /** By prompt. */
@@ -29,11 +41,23 @@ class Reading {
     this.#sessionId = sessionId
   }
 
-  take(event: SessionEvent): void {
-    // A prompt that waits comes before the runs that follow it, and its answer right after it.
-    if (event.type === 'user.message') this.messages.push(userMessage(this.#sessionId, event))
-    else if (event.type === 'session.status_running') this.#answer = this.#begin(event)
-    else this.#goOn(event)
+  /** Id of the message that the run in work is writing; undefined while none is. */
+  get answerId(): string | undefined {
+    return this.#answer && String(this.#answer.info['id'])
+  }
+
+  take(event: SessionEvent): Touched {
+    if (event.type === 'user.message') {
+      // A prompt that waits comes before the runs that follow it, and its answer right after it.
+      const message = userMessage(this.#sessionId, event)
+      this.messages.push(message)
+      return message
+    }
+    if (event.type !== 'session.status_running') return this.#goOn(event)
+    // A run that goes on after a question to a person.
+    if (this.#answer && event['prompt_id'] === undefined) return untouched
+    this.#answer = this.#begin(event)
+    return { info: this.#answer.info, parts: [] }
   }
 
   #begin(event: SessionEvent): Answer {
@@ -47,12 +71,12 @@ class Reading {
     return answer
   }
 
-  #goOn(event: SessionEvent): void {
+  #goOn(event: SessionEvent): Touched {
     const isEnd = endsRun(event)
     // The end of a prompt that was given up while a budget held it comes when no answer is in work.
     const answer = this.#answer ?? (isEnd ? this.#answers.get(event['prompt_id']) : undefined)
-    if (answer) extend(answer, event)
     if (isEnd) this.#answer = undefined
+    return answer ? extend(answer, event) : untouched
   }
 }
 
@@ -60,6 +84,9 @@ const millis = ({ processed_at }: SessionEvent): number => Date.parse(processed_
 
 /** `msg_` with the time-ordered rest of another id, so that messages sort like the log. */
 const messageId = (id: string): string => `msg_${id.slice(id.indexOf('_') + 1)}`
+
+/** Id of the part that shows an event. */
+export const partIdOf = (eventId: string): string => `prt_${eventId.slice(eventId.indexOf('_') + 1)}`
 
 function userMessage(sessionId: string, event: SessionEvent) {
   const id = String(event['prompt_id'] ?? messageId(event.id))
@@ -94,6 +121,7 @@ function newAnswer(sessionId: string, event: SessionEvent, asked: Record<string,
     modelID: model?.modelID ?? '',
     providerID: 'switchyard',
     mode: 'build',
+    agent: 'builtin',
     path: { cwd: '/workspace', root: '/workspace' },
     cost: 0,
     tokens,
@@ -110,54 +138,54 @@ function reopened(answer: Answer): Answer {
   return answer
 }
 
-function extend(answer: Answer, event: SessionEvent): void {
-  const part = (fields: Part): void => {
+function extend(answer: Answer, event: SessionEvent): Touched {
+  const part = (fields: Part): Touched => {
     const messageID = answer.info['id']
     const sessionID = answer.info['sessionID']
-    answer.parts.push({ id: `prt_${event.id.slice(event.id.indexOf('_') + 1)}`, sessionID, messageID, ...fields })
+    const added = { id: partIdOf(event.id), sessionID, messageID, ...fields }
+    answer.parts.push(added)
+    return { parts: [added] }
   }
+  const atOnce = { start: millis(event), end: millis(event) }
   switch (event.type) {
     case 'agent.message':
-      part({ type: 'text', text: textOf(event['content']) })
-      break
+      return part({ type: 'text', text: textOf(event['content']), time: atOnce })
     case 'agent.thinking':
-      part({ type: 'reasoning', text: textOf(event['content']), time: { start: millis(event), end: millis(event) } })
-      break
+      return part({ type: 'reasoning', text: textOf(event['content']), time: atOnce })
     case 'agent.tool_use':
     case 'agent.mcp_tool_use':
-      part({
+      return part({
         type: 'tool',
         callID: event['tool_use_id'],
         tool: event['name'],
         state: { status: 'running', input: event['input'], time: { start: millis(event) } },
       })
-      break
     case 'agent.tool_result':
     case 'agent.mcp_tool_result':
-      settleTool(answer, event)
-      break
+      return settleTool(answer, event)
     case 'span.model_request_end':
       addTokens(answer, event['model_usage'])
-      break
+      return { info: answer.info, parts: [] }
     default:
-      settleRun(answer, event)
+      return settleRun(answer, event)
   }
 }
 
-function settleTool({ parts }: Answer, event: SessionEvent): void {
+function settleTool({ parts }: Answer, event: SessionEvent): Touched {
   const callId = event['tool_use_id'] ?? event['mcp_tool_use_id']
   const tool = parts.find(({ type, callID }) => type === 'tool' && callID === callId)
-  if (!tool) return
+  if (!tool) return untouched
   const { input, time } = tool['state'] as { input: unknown; time: { start: number } }
   const text = textOf(event['content'])
   const settled = { input, time: { ...time, end: millis(event) } }
   tool['state'] = event['is_error']
     ? { status: 'error', ...settled, error: text }
-    : { status: 'completed', ...settled, output: text, title: String(tool['tool']), metadata: {} }
+    : { status: 'completed', ...settled, output: text, title: String(tool['tool']), metadata: { output: text } }
+  return { parts: [tool] }
 }
 
-function settleRun({ info }: Answer, event: SessionEvent): void {
-  if (!endsRun(event)) return
+function settleRun({ info }: Answer, event: SessionEvent): Touched {
+  if (!endsRun(event)) return untouched
   info['time'] = { ...(info['time'] as object), completed: millis(event) }
   const details = event['stop_details'] as { type?: string } | null | undefined
   if (event.type === 'session.error') {
@@ -170,6 +198,7 @@ function settleRun({ info }: Answer, event: SessionEvent): void {
   } else if (event.type === 'session.deleted' || details?.type === 'interrupted') {
     info['error'] = { name: 'MessageAbortedError', data: { message: 'aborted' } }
   } else info['finish'] = 'stop'
+  return { info, parts: [] }
 }
 
 function addTokens({ tokens }: Answer, usage: unknown): void {

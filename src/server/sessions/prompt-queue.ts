@@ -96,7 +96,8 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
   }
 }
 
-function checkRoom({ waiting, running }: QueueFacts, mode: PromptMode): void {
+function checkRoom({ waiting, running, is_archived }: QueueFacts, mode: PromptMode): void {
+  if (is_archived) throw new AppError('conflict', 'the session is archived; it takes no more prompts')
   if (mode === 'reject' && waiting + running > 0) {
     throw new AppError('conflict', 'the session is busy; wait for it, or send another mode')
   }

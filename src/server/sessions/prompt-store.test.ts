@@ -28,7 +28,12 @@ test('the end of a run ends the prompts that run, and leaves those that wait', a
   await prompts.start(pool, first, 'run_1')
   await prompts.finish(pool, sessionId, 'error')
   assert.deepEqual(await statesOf(sessionId), ['error', 'waiting'])
-  assert.deepEqual(await prompts.facts(pool, sessionId), { waiting: 1, running: 0, first_position: 2 })
+  assert.deepEqual(await prompts.facts(pool, sessionId), {
+    waiting: 1,
+    running: 0,
+    first_position: 2,
+    is_archived: false,
+  })
 })
 
 test('prompts that steer join the run of the session’s owner, and of nobody else', async () => {

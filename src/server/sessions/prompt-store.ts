@@ -45,6 +45,8 @@ export interface QueueFacts {
   readonly waiting: number
   readonly running: number
   readonly first_position: number | null
+  /** The session takes no more prompts. */
+  readonly is_archived: boolean
 }
 
 const columns = 'id, session_id, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested'
@@ -89,10 +91,11 @@ export function promptStore(pool: Pool) {
     async facts(on: Queryable, sessionId: string): Promise<QueueFacts> {
       const text = `
         select count(*) filter (where state = 'waiting') as waiting, count(*) filter (where state = 'running') as running,
-               min(position) filter (where state = 'waiting') as first_position
+               min(position) filter (where state = 'waiting') as first_position,
+               exists (select from dialect_sessions where session_id = $1 and archived_at is not null) as is_archived
         from prompts where session_id = $1 and state in ('waiting', 'running')`
       const { rows } = await on.query<QueueFacts>(text, [sessionId])
-      return rows[0] ?? { waiting: 0, running: 0, first_position: null }
+      return rows[0] ?? { waiting: 0, running: 0, first_position: null, is_archived: false }
     },
 
     async insert(on: Queryable, prompt: NewPrompt): Promise<void> {

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { budgetReached, endsRun, type SessionEvent } from '../../contract/events.ts'
-import { type OpencodeMessage, type PromptRequest, sessionRoutes } from '../../contract/sessions.ts'
+import type { Input } from '../../contract/route.ts'
+import { type OpencodeMessage, type PromptRequest, type SessionCreate, sessionRoutes } from '../../contract/sessions.ts'
 import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import { AppError } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
 import { opencodeMessages } from './opencode-messages.ts'
+import { opencodeSession } from './opencode-session.ts'
 import type { PromptWrite } from './prompt-queue.ts'
 import { promptKey } from './prompt-store.ts'
 import type { SessionRow } from './session-store.ts'
@@ -37,8 +39,14 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     messageId: messageID,
   })
 
+  const wanted = ({ model, ...body }: Input<typeof sessionRoutes.create>['body'] & object): SessionCreate => {
+    if (model === undefined) return body
+    const { id: modelID, providerID } = typeof model === 'string' ? { id: model } : model
+    return { ...body, model: modelName({ modelID, ...(providerID !== undefined && { providerID }) }) }
+  }
+
   bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency }) =>
-    sessions.create(body ?? {}, caller, idempotency),
+    opencodeSession(await sessions.create(wanted(body ?? {}), caller, idempotency)),
   )
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
     const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }
@@ -48,9 +56,16 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
       ({ id }) => id,
     )
     if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
-    return items.map(toSession)
+    return items.map(row => opencodeSession(toSession(row)))
   })
-  bind(app, sessionRoutes.get, async ({ params }, caller) => toSession(await sessions.open(params.session_id, caller)))
+  bind(app, sessionRoutes.get, async ({ params }, caller) =>
+    opencodeSession(toSession(await sessions.open(params.session_id, caller))),
+  )
+  bind(app, sessionRoutes.update, async ({ params, body: { title } }, caller) => {
+    const { session_id: id } = params
+    const row = title === undefined ? await sessions.open(id, caller) : await sessions.rename(id, title, caller)
+    return opencodeSession(toSession(row))
+  })
   bind(app, sessionRoutes.remove, async ({ params }, caller) => {
     await sessions.open(params.session_id, caller)
     await sessions.remove(params.session_id, caller)

@@ -88,7 +88,7 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   const end = refusal ?? last
   if (held.lost.aborted) throw new FenceLost(held.sessionId)
   const reached = end?.map(budgetReached).find(Boolean)
-  if (end && reached) return pause(deps, task, { runId, batch: end, reached, hasProgressed })
+  if (end && reached) return pause(deps, task, { runId, batch: end, refs: driven.refs, reached, hasProgressed })
   if (end) return finish(deps, task, { runId, batch: end, refs: driven.refs })
   if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled' })
   if (limit.signal.aborted) return finish(deps, task, { runId, batch: [outOfTime(limit.seconds)] })
@@ -129,7 +129,8 @@ async function drive(
     for await (const batch of runtime.run(session, prompt, context)) {
       const { events, refs } = partsOf(batch)
       if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
-      await deps.eventLog.append(held, events, alongside(deps, held, { events, refs }))
+      if (events.length > 0) await deps.eventLog.append(held, events, alongside(deps, held, { events, refs }))
+      else if (refs) await context.remember(refs)
       hasProgressed ||= events.some(({ type }) => type.startsWith('agent.'))
     }
     return { last: undefined, hasProgressed }
@@ -212,9 +213,10 @@ interface RunPause extends RunEnd {
 /** Stores the last events, and puts the prompts of the run back to wait until their budgets have room. */
 async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): Promise<void> {
   const { pauses, sessions, eventLog } = deps
-  const { runId, batch, reached, hasProgressed } = end
+  const { runId, batch, refs, reached, hasProgressed } = end
   const { sessionId } = held
   await eventLog.append(held, stampLast(batch, prompt.id, runId), async client => {
+    if (refs) await sessions.remember(client, held, refs)
     await pauses.pause(client, { sessionId, needsUsd: reached.needed_usd, hasProgressed })
     await sessions.setOutcome(client, held, null)
   })

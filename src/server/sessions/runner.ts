@@ -2,6 +2,7 @@ import type { AgentStore } from '../agents/store.ts'
 import { AppError } from '../platform/errors.ts'
 import { every, pause } from '../platform/timers.ts'
 import { failed, noCapabilities, type RunSession, type Runtime, type RuntimeRegistry } from '../runtimes/runtime.ts'
+import { withOverrides } from './agent-overrides.ts'
 import { FenceLost, whileHeld } from './event-log.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
@@ -17,9 +18,14 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   /** Gives the lease back unless a prompt waits; true when it was given back. */
   readonly release: (held: HeldSession) => Promise<boolean>
   readonly maxSessions: number
+  /** True while requests of callers wait for what sessions would take. */
+  readonly isPressed: () => boolean
 }
 
 const sweepMs = 5_000
+/** So many sessions go on however busy the callers keep this process. */
+const pressedSessions = 4
+const pressureLookMs = 100
 const settleMs = 2_000
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
 const silentOwnerMs = 5_000
@@ -31,7 +37,7 @@ export class Runner {
   /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
   readonly #wokenAgain = new Set<string>()
   readonly #shutdown = new AbortController()
-  #slotFreed: (() => void)[] = []
+  #slotFreed = Promise.withResolvers<void>()
   #stopSweeping: (() => Promise<void>) | undefined
   #isDraining = false
 
@@ -54,8 +60,9 @@ export class Runner {
 
   /** Resolves once a session could be started without passing the limit. */
   async untilFree(): Promise<void> {
-    while (this.#active.size >= this.#deps.maxSessions && !this.#isDraining) {
-      await new Promise<void>(resolve => this.#slotFreed.push(resolve))
+    while (this.#free <= 0 && !this.#isDraining) {
+      // Nobody says when the pressure is gone.
+      await Promise.race([this.#slotFreed.promise, pause(pressureLookMs, this.#shutdown.signal)])
     }
   }
 
@@ -87,17 +94,22 @@ export class Runner {
     clearTimeout(timer)
   }
 
+  /** How many sessions may still be started now. */
+  get #free(): number {
+    const { maxSessions, isPressed } = this.#deps
+    return (isPressed() ? Math.min(pressedSessions, maxSessions) : maxSessions) - this.#active.size
+  }
+
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
-    const [next, ...rest] = this.#slotFreed
-    this.#slotFreed = rest
-    next?.()
+    this.#slotFreed.resolve()
+    this.#slotFreed = Promise.withResolvers()
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
   }
 
   async #sweep(): Promise<void> {
-    const { leaseStore, maxSessions, log } = this.#deps
-    const free = maxSessions - this.#active.size
+    const { leaseStore, log } = this.#deps
+    const free = this.#free
     if (free <= 0 || this.#isDraining) return
     try {
       await leaseStore.expireDeadOwners({ silentForMs: silentOwnerMs })
@@ -149,7 +161,7 @@ export class Runner {
       agent_version === null ? undefined : await whileHeld(held, () => agents.version(agent_id, agent_version))
     const runtime = (await whileHeld(held, () => runtimes.find(row.runtime))) ?? missingRuntime(row.runtime)
     const deps = { ...this.#deps, isDraining: () => this.#isDraining }
-    const session = toRunSession(row, snapshot?.agent)
+    const session = toRunSession(row, snapshot && withOverrides(snapshot.agent, row.environment))
     await runPrompt(deps, { held, row, session, runtime, prompt, shutdown: this.#shutdown.signal })
   }
 }

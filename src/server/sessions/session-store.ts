@@ -50,16 +50,25 @@ export interface SessionRow extends NewSession {
   readonly last_outcome: SessionFacts['lastOutcome']
 }
 
+// No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `
   select s.id, s.owner_id, s.title, s.agent, s.agent_id, s.agent_version, s.harness, s.runtime, s.runtime_agent_ref_id,
          s.provider_session_id, s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.sandbox_status, s.log_bytes, s.next_seq,
          s.deleted_at, s.created_at, s.updated_at, s.last_outcome,
-         coalesce(s.lease_until > clock_timestamp(), false)
+         coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
          exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending') as asks,
          coalesce((${firstInLine(isHeld, 's.id')}), false) as paused
   from sessions s`
+
+/** What an index tells of a status, so that the rest is worked out for few sessions. */
+const candidates: Readonly<Record<SessionStatus, string>> = {
+  running: `s.id in (select session_id from prompts where state = 'running')`,
+  pending: `s.id in (select session_id from prompts where state in ('waiting', 'running'))`,
+  error: `s.last_outcome = 'failed'`,
+  idle: 'true',
+}
 
 /** Table `sessions`, without its lease and its log. */
 export type SessionStore = ReturnType<typeof sessionStore>
@@ -68,9 +77,13 @@ export function sessionStore(pool: Pool) {
   return {
     async insert(on: Queryable, session: NewSession): Promise<void> {
       const text = `
-        insert into sessions
-          (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+        with made as (
+          insert into sessions
+            (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+          returning id, owner_id
+        )
+        select pg_notify('session_events', id || ' 0 1 ' || owner_id) from made`
       const { id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone } = session
       const values = [id, owner_id, title, agent, agent_id, agent_version, harness, runtime]
       await on.query(text, [...values, JSON.stringify(environment), timezone])
@@ -83,6 +96,13 @@ export function sessionStore(pool: Pool) {
         [id, owner],
       )
       return rows[0]
+    },
+
+    /** Those of the given sessions that `owner` has, without those that were deleted. */
+    async among(ids: readonly string[], owner?: string): Promise<SessionRow[]> {
+      const text = `
+        ${facts} where s.id = any ($1) and ($2::text is null or s.owner_id = $2) and s.deleted_at is null`
+      return (await pool.query<SessionRow>(text, [ids, owner])).rows
     },
 
     /** Locks the session for the rest of the transaction; undefined when it is not there or was deleted. */
@@ -101,7 +121,7 @@ export function sessionStore(pool: Pool) {
         with s as (${facts}
           where ($1::text is null or s.owner_id = $1) and ($2::text is null or s.agent_id = $2)
             and ($3 or s.deleted_at is null)
-            and ($4::text is null or s.id < $4))
+            and ($4::text is null or s.id < $4) and ${status === undefined ? 'true' : candidates[status]})
         select * from s
         where $5::text is null or $5 = case
           when held and not asks then 'running' when held or paused then 'idle' when unfinished > 0 then 'pending'
@@ -149,6 +169,10 @@ export function sessionStore(pool: Pool) {
         update sessions set sandbox_status = 'running'
         where id = $1 and sandbox_status <> 'dead' and lease_until > clock_timestamp()`
       await pool.query(text, [id])
+    },
+
+    async rename(on: PoolClient, id: string, title: string): Promise<void> {
+      await on.query('update sessions set title = $2 where id = $1', [id, title])
     },
 
     /** Marks the row deleted and fences its owner out. */

@@ -96,6 +96,32 @@ export function createSessions(deps: Deps) {
       return { sessionId: id, promptId, tell: () => told.forEach(eventLog.tell) }
     },
 
+    /** A session with its first messages, inside a transaction of the caller's, who calls `tell` after the commit. */
+    async createWithin(client: PoolClient, { body, caller, messages }: NewWithin) {
+      const agents = deps.agents.within(client)
+      const { session, model, budgetUsd } = await planSession({ ...deps, agents }, body, caller)
+      const { id } = session
+      await add(client, session, budgetUsd)
+      const told: Appended[] = []
+      for (const parts of messages) await queue.enqueue(client, { id, caller, prompt: { parts, model } }, told)
+      return { id, tell: () => told.forEach(eventLog.tell) }
+    },
+
+    /** `work` writes what the engine does not look at; the fields that it answers are told as `session.updated`. */
+    async revise(id: string, caller: Caller, work: Revision): Promise<void> {
+      await open(id, caller)
+      await changing(async (client, told) => {
+        await store.lock(client, id)
+        const row = await store.find(id, caller.ownerScope, client)
+        if (!row || row.deleted_at) throw notFound('session', id)
+        const changes = await work(client, toSession(row))
+        if (changes) told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.updated', ...changes }]))
+      })
+    },
+
+    /** Those of the given sessions that the caller may see and that were not deleted. */
+    among: (ids: readonly string[], caller: Caller): Promise<SessionRow[]> => store.among(ids, caller.ownerScope),
+
     /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
     async create(body: SessionCreate, caller: Caller, idempotency: Idempotency | undefined): Promise<Session> {
       const { session, model, budgetUsd } = await planSession(deps, body, caller)
@@ -160,6 +186,18 @@ export function createSessions(deps: Deps) {
       })
     },
 
+    /** Gives the session another title, and says so in its log. */
+    async rename(id: string, title: string, caller: Caller): Promise<SessionRow> {
+      await open(id, caller)
+      await changing(async (client, told) => {
+        const row = await store.lock(client, id)
+        if (!row || row.deleted_at) throw notFound('session', id)
+        await store.rename(client, id, title)
+        told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.updated', title }]))
+      })
+      return open(id, caller)
+    },
+
     /** Stops all work, cancels what waits, appends the last event, and removes the sandbox. Repeating it succeeds. */
     async remove(id: string, caller: Caller): Promise<void> {
       const before = await store.find(id, caller.ownerScope)
@@ -211,6 +249,14 @@ interface Start {
   /** A session that takes the prompt, while it is there. */
   readonly goOn?: string | undefined
 }
+
+interface NewWithin {
+  readonly body: SessionCreate
+  readonly caller: Caller
+  readonly messages: readonly (readonly PromptPart[])[]
+}
+
+type Revision = (client: PoolClient, session: Session) => Promise<object | undefined>
 
 /** A prompt that was queued. */
 export interface Started {

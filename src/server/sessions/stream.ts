@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { SessionEvent } from '../../contract/events.ts'
 import { sseFrame } from '../../contract/sse.ts'
+import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writer.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from './event-store.ts'
 import type { LiveEvents, Subscription } from './live-events.ts'
@@ -19,17 +20,8 @@ interface StreamOptions {
   readonly shutdown: AbortSignal
 }
 
-const heartbeatMs = 10_000
-const slowReaderMs = 30_000
 const pageSize = 200
 const retryMs = 500
-
-const headers = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-  'referrer-policy': 'no-referrer',
-}
 
 /**
  * Writes the log of a session from a position on, and goes on as it grows. Ends after `session.deleted`, when the reader
@@ -44,7 +36,7 @@ export async function writeEventStream(
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const signal = AbortSignal.any([gone.signal, shutdown])
-  response.writeHead(200, { ...headers, 'request-id': requestId })
+  response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   response.write('retry: 2000\n\n')
 
   const writer = new FrameWriter(response, signal)
@@ -95,45 +87,3 @@ const eventFrame = (event: SessionEvent): string =>
   sseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) })
 
 const previewFrame = (preview: Preview): string => sseFrame({ event: preview.type, data: JSON.stringify(preview) })
-
-/** Writes frames to one reader and waits for it; a reader that does not drain for 30 s is cut, and resumes later. */
-class FrameWriter {
-  readonly #response: ServerResponse
-  readonly #signal: AbortSignal
-
-  constructor(response: ServerResponse, signal: AbortSignal) {
-    this.#response = response
-    this.#signal = signal
-  }
-
-  /** Writes what may be lost, unless the reader is behind. */
-  offer(text: string): void {
-    if (!this.#response.writableNeedDrain && !this.#signal.aborted) this.#response.write(text)
-  }
-
-  /** False when the reader is gone or was cut. */
-  async write(text: string): Promise<boolean> {
-    if (this.#signal.aborted) return false
-    if (this.#response.write(text)) return true
-    return this.#drained()
-  }
-
-  #drained(): Promise<boolean> {
-    return new Promise(resolve => {
-      const settle = (drained: boolean) => {
-        clearTimeout(timer)
-        this.#response.off('drain', onDrain)
-        this.#signal.removeEventListener('abort', onGone)
-        resolve(drained)
-      }
-      const onDrain = () => settle(true)
-      const onGone = () => settle(false)
-      const timer = setTimeout(() => {
-        this.#response.destroy()
-        settle(false)
-      }, slowReaderMs)
-      this.#response.once('drain', onDrain)
-      this.#signal.addEventListener('abort', onGone, { once: true })
-    })
-  }
-}

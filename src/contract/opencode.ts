@@ -1,0 +1,165 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { route } from './route.ts'
+import { JsonObject } from './schemas.ts'
+import { OpencodeMessage } from './sessions.ts'
+
+/** What stands for the folder, and the project, of every session in answers to opencode's clients. */
+export const opencodePlace = { projectID: 'global', directory: '/workspace' } as const
+
+/** Providers that opencode's clients see: this one, with all models of the gateway. */
+export const opencodeProvider = 'switchyard'
+
+/** How a person answers a tool call that asks. `always` counts as `once`: the next call asks again. */
+const Reply = Type.Union([Type.Literal('once'), Type.Literal('always'), Type.Literal('reject')])
+
+/** A tool call that asks, as opencode words it. Dialects: section 2.3. */
+export const OpencodePermission = Type.Object({
+  id: Type.String({ description: 'Id of the approval' }),
+  sessionID: Type.String(),
+  permission: Type.String({ description: 'Name of the tool' }),
+  patterns: Type.Array(Type.String()),
+  metadata: JsonObject,
+  always: Type.Array(Type.String()),
+  tool: Type.Optional(Type.Object({ messageID: Type.String(), callID: Type.String() })),
+})
+export type OpencodePermission = Static<typeof OpencodePermission>
+
+export const OpencodeStatus = Type.Object({ type: Type.Union([Type.Literal('idle'), Type.Literal('busy')]) })
+
+const SessionPath = Type.Object({ session_id: Type.String() })
+const common = { access: 'key', errorShape: 'nested' } as const
+const Nothing = Type.Array(JsonObject, { maxItems: 0 })
+
+/** A GET without parameters. */
+const read = <const Id extends string, const Path extends `/${string}`, S extends TSchema>(spec: {
+  id: Id
+  path: Path
+  answer: S
+  summary: string
+}) => {
+  const { id, path, answer, summary } = spec
+  return route({ ...common, id: `opencode.${id}` as const, method: 'GET', path, responses: { 200: answer }, summary })
+}
+
+export const opencodeRoutes = {
+  events: route({
+    ...common,
+    id: 'opencode.events',
+    method: 'GET',
+    path: '/event',
+    responses: { 200: Type.String({ description: 'Server-sent events: `data` lines alone, without replay' }) },
+    produces: 'text/event-stream',
+    summary: 'Follow all sessions that the caller may see, in opencode’s words',
+  }),
+  globalEvents: route({
+    ...common,
+    id: 'opencode.global_events',
+    method: 'GET',
+    path: '/global/event',
+    responses: { 200: Type.String({ description: 'As /event, each in an envelope with its folder' }) },
+    produces: 'text/event-stream',
+    summary: 'Follow all sessions, each event in an envelope',
+  }),
+  health: read({
+    id: 'health',
+    path: '/global/health',
+    answer: Type.Object({ healthy: Type.Literal(true), version: Type.String() }),
+    summary: 'The service answers, and its version',
+  }),
+  statuses: read({
+    id: 'statuses',
+    path: '/session/status',
+    answer: Type.Record(Type.String(), OpencodeStatus),
+    summary: 'Sessions that are at work, by id; one that is absent is idle',
+  }),
+  permissions: read({
+    id: 'permissions',
+    path: '/permission',
+    answer: Type.Array(OpencodePermission),
+    summary: 'Tool calls that wait for a person',
+  }),
+  reply: route({
+    ...common,
+    id: 'opencode.reply',
+    method: 'POST',
+    path: '/permission/{request_id}/reply',
+    params: Type.Object({ request_id: Type.String() }),
+    body: Type.Object({ reply: Reply, message: Type.Optional(Type.String({ maxLength: 10_000 })) }),
+    responses: { 200: Type.Boolean() },
+    summary: 'Answer a tool call that asks',
+  }),
+  answer: route({
+    ...common,
+    id: 'opencode.answer',
+    method: 'POST',
+    path: '/session/{session_id}/permissions/{permission_id}',
+    params: Type.Object({ session_id: Type.String(), permission_id: Type.String() }),
+    body: Type.Object({ response: Reply }),
+    responses: { 200: Type.Boolean() },
+    summary: 'Answer a tool call of a session, as older clients do',
+  }),
+  message: route({
+    ...common,
+    id: 'opencode.message',
+    method: 'GET',
+    path: '/session/{session_id}/message/{message_id}',
+    params: Type.Object({ session_id: Type.String(), message_id: Type.String() }),
+    responses: { 200: OpencodeMessage },
+    summary: 'One message of a session',
+  }),
+  children: route({
+    ...common,
+    id: 'opencode.children',
+    method: 'GET',
+    path: '/session/{session_id}/children',
+    params: SessionPath,
+    responses: { 200: Nothing },
+    summary: 'Sessions within a session: there are none',
+  }),
+  todo: route({
+    ...common,
+    id: 'opencode.todo',
+    method: 'GET',
+    path: '/session/{session_id}/todo',
+    params: SessionPath,
+    responses: { 200: Nothing },
+    summary: 'The list of tasks of a session: it has none',
+  }),
+  diff: route({
+    ...common,
+    id: 'opencode.diff',
+    method: 'GET',
+    path: '/session/{session_id}/diff',
+    params: SessionPath,
+    responses: { 200: Nothing },
+    summary: 'Changed files of a session: they are not tracked',
+  }),
+  config: read({ id: 'config', path: '/config', answer: JsonObject, summary: 'What clients have to know of settings' }),
+  globalConfig: read({
+    id: 'global_config',
+    path: '/global/config',
+    answer: JsonObject,
+    summary: 'As /config',
+  }),
+  configProviders: read({
+    id: 'config_providers',
+    path: '/config/providers',
+    answer: Type.Object({ providers: Type.Array(JsonObject), default: JsonObject }),
+    summary: 'The models of the gateway, as those of one provider',
+  }),
+  providers: read({
+    id: 'providers',
+    path: '/provider',
+    answer: Type.Object({ all: Type.Array(JsonObject), default: JsonObject, connected: Type.Array(Type.String()) }),
+    summary: 'As /config/providers, in the words of newer clients',
+  }),
+  agents: read({
+    id: 'agents',
+    path: '/agent',
+    answer: Type.Array(JsonObject),
+    summary: 'What a session can run: the connected runtimes, then agents by their id',
+  }),
+  path: read({ id: 'path', path: '/path', answer: JsonObject, summary: 'Folders, as a session sees them' }),
+  projects: read({ id: 'projects', path: '/project', answer: Type.Array(JsonObject), summary: 'The one project' }),
+  project: read({ id: 'project', path: '/project/current', answer: JsonObject, summary: 'The one project' }),
+}

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http'
+
+/** How often a stream that has nothing to say shows that it is alive. */
+export const heartbeatMs = 10_000
+
+const slowReaderMs = 30_000
+
+/** Of every answer that is a stream of events. */
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+  'referrer-policy': 'no-referrer',
+} as const
+
+/** Writes frames to one reader and waits for it; a reader that does not drain for 30 s is cut, and resumes later. */
+export class FrameWriter {
+  readonly #response: ServerResponse
+  readonly #signal: AbortSignal
+
+  constructor(response: ServerResponse, signal: AbortSignal) {
+    this.#response = response
+    this.#signal = signal
+  }
+
+  /** Writes what may be lost, unless the reader is behind. */
+  offer(text: string): void {
+    if (!this.#response.writableNeedDrain && !this.#signal.aborted) this.#response.write(text)
+  }
+
+  /** False when the reader is gone or was cut. */
+  async write(text: string): Promise<boolean> {
+    if (this.#signal.aborted) return false
+    if (this.#response.write(text)) return true
+    return this.#drained()
+  }
+
+  #drained(): Promise<boolean> {
+    return new Promise(resolve => {
+      const settle = (drained: boolean) => {
+        clearTimeout(timer)
+        this.#response.off('drain', onDrain)
+        this.#signal.removeEventListener('abort', onGone)
+        resolve(drained)
+      }
+      const onDrain = () => settle(true)
+      const onGone = () => settle(false)
+      const timer = setTimeout(() => {
+        this.#response.destroy()
+        settle(false)
+      }, slowReaderMs)
+      this.#response.once('drain', onDrain)
+      this.#signal.addEventListener('abort', onGone, { once: true })
+    })
+  }
+}

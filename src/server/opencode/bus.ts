@@ -1,0 +1,219 @@
+import type { ServerResponse } from 'node:http'
+import type { SessionEvent } from '../../contract/events.ts'
+import type { OpencodeSession } from '../../contract/sessions.ts'
+import { sseFrame } from '../../contract/sse.ts'
+import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writer.ts'
+import { newId } from '../platform/ids.ts'
+import { pause } from '../platform/timers.ts'
+import type { EventStore } from '../sessions/event-store.ts'
+import type { LiveEvents, Subscription } from '../sessions/live-events.ts'
+import { type BusEvent, EventMapping, tellsOfRecord } from './events.ts'
+import type { FeedStore } from './feed-store.ts'
+import type { News, SessionFeed } from './session-feed.ts'
+
+export interface BusDeps {
+  readonly feed: Pick<SessionFeed, 'listen'>
+  readonly store: Pick<FeedStore, 'contextOf'>
+  readonly events: Pick<EventStore, 'page'>
+  readonly live: Pick<LiveEvents, 'subscribe'>
+}
+
+interface BusOptions {
+  /** The only owner whose sessions are told of; undefined: all. */
+  readonly owner: string | undefined
+  /** The record of a session as it is now. */
+  readonly recordOf: (sessionId: string) => Promise<OpencodeSession>
+  /** Takes the answer over from whoever would write it otherwise. */
+  readonly begin: () => void
+  /** What is sent for an event. */
+  readonly wrap: (event: BusEvent & { readonly id: string }) => object
+  /** Aborts when the server stops, or when the reader's key is no longer valid. */
+  readonly shutdown: AbortSignal
+}
+
+interface Followed {
+  readonly mapping: EventMapping
+  readonly subscription: Subscription
+  after: number
+}
+
+const pageSize = 200
+const retryMs = 500
+const maxFollowed = 200
+
+/**
+ * Writes what happens to all sessions of a caller from now on. There is no replay: a client that was away reads the lists.
+ * A reader that does not read for 30 s is cut. Rejects before `begin` when the database is away.
+ */
+export async function writeBus(
+  response: ServerResponse,
+  requestId: string,
+  { deps, options }: { deps: BusDeps; options: BusOptions },
+): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const signal = AbortSignal.any([gone.signal, options.shutdown])
+  const writer = new FrameWriter(response, signal)
+  const bus = new Bus({ deps, options, writer, signal })
+  const leave = await deps.feed.listen(news => bus.hear(news))
+  options.begin()
+  response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
+  const heartbeat = setInterval(() => bus.offer({ type: 'server.heartbeat', properties: {} }), heartbeatMs)
+  try {
+    await bus.run()
+  } finally {
+    clearInterval(heartbeat)
+    leave()
+    bus.close()
+    response.end()
+  }
+}
+
+interface Parts {
+  readonly deps: BusDeps
+  readonly options: BusOptions
+  readonly writer: FrameWriter
+  readonly signal: AbortSignal
+}
+
+/** One reader. What it has not read yet waits in the tables; here only the numbers wait. */
+class Bus {
+  readonly #deps: BusDeps
+  readonly #options: BusOptions
+  readonly #writer: FrameWriter
+  readonly #signal: AbortSignal
+  /** News that were not written yet, by session. */
+  readonly #waiting = new Map<string, News>()
+  readonly #followed = new Map<string, Followed>()
+  #wake: () => void = () => undefined
+
+  constructor({ deps, options, writer, signal }: Parts) {
+    this.#deps = deps
+    this.#options = options
+    this.#writer = writer
+    this.#signal = signal
+  }
+
+  hear(news: News): void {
+    const { owner } = this.#options
+    if (owner !== undefined && news.ownerId !== owner) return
+    const before = this.#waiting.get(news.sessionId)
+    this.#waiting.set(news.sessionId, before ? { ...before, last: news.last } : news)
+    this.#wake()
+  }
+
+  async run(): Promise<void> {
+    if (!(await this.#write({ type: 'server.connected', properties: {} }))) return
+    while (!this.#signal.aborted) {
+      const [news] = this.#waiting.values()
+      if (!news) {
+        await this.#woken()
+        continue
+      }
+      this.#waiting.delete(news.sessionId)
+      if (!(await this.#tell(news))) return
+    }
+  }
+
+  /** Writes what may be lost. */
+  offer(event: BusEvent): void {
+    this.#writer.offer(this.#frameOf(event))
+  }
+
+  close(): void {
+    for (const { subscription } of this.#followed.values()) subscription.close()
+    this.#followed.clear()
+  }
+
+  /** False when the reader is gone. */
+  async #tell({ sessionId, isNew, first, last }: News): Promise<boolean> {
+    if (isNew) {
+      const created = { type: 'session.created', properties: { sessionID: sessionId } }
+      if (!(await this.#write(created, sessionId))) return false
+    }
+    if (last === 0) return true
+    const followed = this.#followed.get(sessionId) ?? (await this.#follow(sessionId, first))
+    while (followed.after < last) {
+      const events = followed.subscription.take(followed.after) ?? (await this.#page(sessionId, followed.after))
+      if (events.length === 0 || !(await this.#writeAll(sessionId, followed, events))) return !this.#signal.aborted
+    }
+    if (followed.mapping.isOver) this.#forget(sessionId, followed)
+    return true
+  }
+
+  async #writeAll(sessionId: string, followed: Followed, events: readonly SessionEvent[]): Promise<boolean> {
+    for (const event of events) {
+      followed.after = event.seq
+      for (const mapped of followed.mapping.take(event)) {
+        if (!(await this.#write(mapped, sessionId))) return false
+      }
+    }
+    return true
+  }
+
+  /** Begins to follow a session right before event `first`, and reads what has to be known of it. */
+  async #follow(sessionId: string, first: number): Promise<Followed> {
+    const mapping = new EventMapping(sessionId)
+    const subscription = this.#deps.live.subscribe(sessionId, preview => {
+      if (this.#followed.has(sessionId)) for (const event of mapping.preview(preview)) this.offer(event)
+    })
+    const start = await this.#untilThere(() => this.#deps.store.contextOf(sessionId, first))
+    const followed = { mapping, subscription, after: (start ?? first) - 1 }
+    while (followed.after < first - 1) {
+      const known = await this.#page(sessionId, followed.after, first - 1 - followed.after)
+      if (known.length === 0) break
+      for (const event of known) mapping.take(event)
+      followed.after = known.at(-1)?.seq ?? first
+    }
+    const [oldest] = this.#followed
+    if (oldest && this.#followed.size >= maxFollowed) this.#forget(...oldest)
+    this.#followed.set(sessionId, followed)
+    return followed
+  }
+
+  #forget(sessionId: string, { subscription }: Followed): void {
+    subscription.close()
+    this.#followed.delete(sessionId)
+  }
+
+  async #page(sessionId: string, after: number, limit = pageSize): Promise<SessionEvent[]> {
+    const page = () => this.#deps.events.page(sessionId, after, Math.min(limit, pageSize))
+    return (await this.#untilThere(page)) ?? []
+  }
+
+  /** Goes on trying while the database is away; undefined when the reader leaves before. */
+  async #untilThere<T>(read: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#signal.aborted) {
+      try {
+        return await read()
+      } catch {
+        await pause(retryMs, this.#signal)
+      }
+    }
+    return undefined
+  }
+
+  async #write(event: BusEvent, sessionId?: string): Promise<boolean> {
+    if (sessionId === undefined || !tellsOfRecord(event)) return this.#writer.write(this.#frameOf(event))
+    const info = await this.#untilThere(() => this.#options.recordOf(sessionId))
+    const properties = { ...event.properties, info }
+    return info !== undefined && this.#writer.write(this.#frameOf({ ...event, properties }))
+  }
+
+  #frameOf(event: BusEvent): string {
+    return sseFrame({ data: JSON.stringify(this.#options.wrap({ id: newId('evt'), ...event })) })
+  }
+
+  #woken(): Promise<void> {
+    return new Promise(resolve => {
+      if (this.#waiting.size > 0 || this.#signal.aborted) return resolve()
+      const done = () => {
+        this.#signal.removeEventListener('abort', done)
+        this.#wake = () => undefined
+        resolve()
+      }
+      this.#wake = done
+      this.#signal.addEventListener('abort', done, { once: true })
+    })
+  }
+}

@@ -1,0 +1,86 @@
+import type { Agent } from '../../contract/agents.ts'
+import type { Model } from '../../contract/models.ts'
+import { opencodePlace, opencodeProvider } from '../../contract/opencode.ts'
+import type { RuntimeInfo } from '../runtimes/runtime.ts'
+
+/** The models of the gateway as opencode's one provider, and the model that is used unless one is named. */
+export function providerOf(models: readonly Model[]) {
+  const first = models[0]?.id
+  return {
+    provider: {
+      id: opencodeProvider,
+      name: 'Switchyard',
+      source: 'config',
+      env: [],
+      options: {},
+      models: Object.fromEntries(models.map(model => [model.id, modelOf(model)])),
+    },
+    default: first === undefined ? {} : { [opencodeProvider]: first },
+  }
+}
+
+const text = { text: true, audio: false, image: false, video: false, pdf: false }
+
+/** What opencode's clients want to know of a model; 0 stands for a figure that is not known. */
+const modelOf = ({ id, display_name, context_window = 0, max_output_tokens = 0, pricing }: Model) => ({
+  id,
+  providerID: opencodeProvider,
+  api: { id, url: '', npm: '' },
+  name: display_name,
+  capabilities: {
+    temperature: true,
+    reasoning: true,
+    attachment: false,
+    toolcall: true,
+    input: text,
+    output: text,
+    interleaved: false,
+  },
+  cost: {
+    input: pricing?.input ?? 0,
+    output: pricing?.output ?? 0,
+    cache: { read: pricing?.cache_read ?? 0, write: pricing?.cache_write_5m ?? 0 },
+  },
+  limit: { context: context_window, output: max_output_tokens },
+  status: 'active',
+  options: {},
+  headers: {},
+  release_date: '',
+})
+
+/** What a session can run: a runtime alone, or an agent of the caller's. Their names are what a new session takes as `agent`. */
+export const agentsOf = (runtimes: readonly RuntimeInfo[], agents: readonly Agent[]) => [
+  ...runtimes.filter(({ connected }) => connected).map(({ id, name }) => agentOf(id, name)),
+  ...agents
+    .filter(({ status }) => status === 'active')
+    .map(({ id, name, description }) => agentOf(id, description ? `${name}: ${description}` : name)),
+]
+
+const agentOf = (name: string, description: string) => ({
+  name,
+  description,
+  mode: 'primary',
+  native: false,
+  permission: [],
+  options: {},
+})
+
+/** Settings that say what this server does not do, so that clients do not offer it. */
+export const settingsOf = (models: readonly Model[]) => ({
+  share: 'disabled',
+  autoupdate: false,
+  ...(models[0] && { model: `${opencodeProvider}/${models[0].id}` }),
+})
+
+const { directory } = opencodePlace
+
+/** Folders as a session sees them; this server has no folders of opencode's own. */
+export const folders = { home: directory, state: directory, config: directory, worktree: directory, directory }
+
+/** The one project that all sessions belong to. */
+export const project = {
+  id: opencodePlace.projectID,
+  worktree: directory,
+  time: { created: 0, updated: 0 },
+  sandboxes: [],
+}

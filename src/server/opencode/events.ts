@@ -1,0 +1,173 @@
+import { askedBy, endsRun, type SessionEvent } from '../../contract/events.ts'
+import { MessageReading, type Part, partIdOf, type Touched } from '../sessions/opencode-messages.ts'
+import type { Preview } from '../sessions/remote-previews.ts'
+import { permissionOf, type Question } from './permissions.ts'
+
+/** An event in opencode's words. Those of `session.*` that tell of a record get it as `info` when they are sent. */
+export interface BusEvent {
+  readonly type: string
+  readonly properties: Readonly<Record<string, unknown>>
+}
+
+/** Events that carry the record of their session as it is when they are sent. */
+export const tellsOfRecord = ({ type }: BusEvent): boolean =>
+  type === 'session.created' || type === 'session.updated' || type === 'session.deleted'
+
+/**
+ * The log of one session in opencode's words, event by event; ids are those of the message list. Does no I/O. Dialects:
+ * section 2.3.
+ */
+export class EventMapping {
+  readonly #sessionId: string
+  readonly #reading: MessageReading
+  /** Tool calls of the run in work, by event id: any of them may turn out to ask. */
+  readonly #questions = new Map<string, Question>()
+  readonly #asked = new Set<string>()
+  /** Parts that are being written. */
+  readonly #begun = new Set<string>()
+  readonly #written = new Set<string>()
+  #retries = 0
+  #isBusy = false
+  #isOver = true
+  /** Time of the last event. */
+  #nowMs = 0
+
+  constructor(sessionId: string) {
+    this.#sessionId = sessionId
+    this.#reading = new MessageReading(sessionId)
+  }
+
+  /** True when no run is open, and no prompt has come since the last one. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  take(event: SessionEvent): BusEvent[] {
+    const answerId = this.#reading.answerId
+    const touched = this.#reading.take(event)
+    this.#note(event)
+    const isEnd = endsRun(event)
+    if (isEnd) this.#isOver = true
+    return [...this.#beginning(event), ...this.#messages(touched), ...this.#questionsOf(event, answerId)].concat(
+      isEnd ? this.#ending(event, touched) : this.#others(event),
+    )
+  }
+
+  /** A text that is being written. It may be lost: the part comes whole once it is done. */
+  preview(preview: Preview): BusEvent[] {
+    const { event_id, event, delta } = preview as unknown as PreviewFields
+    const eventId = event_id ?? event?.id
+    const messageID = this.#reading.answerId
+    if (eventId === undefined || messageID === undefined || this.#written.has(eventId)) return []
+    const place = { sessionID: this.#sessionId, messageID }
+    const id = partIdOf(eventId)
+    const events: BusEvent[] = []
+    if (!this.#begun.has(eventId)) {
+      this.#begun.add(eventId)
+      const part = { id, ...place, type: 'text', text: '', time: { start: this.#nowMs } }
+      events.push(updated(this.#sessionId, part, this.#nowMs))
+    }
+    const text = delta?.content?.text
+    if (text !== undefined) {
+      const properties = { ...place, partID: id, field: 'text', delta: text }
+      events.push({ type: 'message.part.delta', properties })
+    }
+    return events
+  }
+
+  #note(event: SessionEvent): void {
+    const { id, type } = event
+    this.#nowMs = Date.parse(event.processed_at)
+    if (type === 'user.message' || type === 'session.status_running') this.#isOver = false
+    if (type === 'agent.message') this.#written.add(id)
+    if (type !== 'agent.tool_use' && type !== 'agent.mcp_tool_use') return
+    const messageID = this.#reading.answerId
+    const callID = String(event['tool_use_id'] ?? id)
+    const name = String(event['name'])
+    const tool = messageID === undefined ? undefined : { messageID, callID }
+    this.#questions.set(id, { id, sessionId: this.#sessionId, name, input: event['input'], tool })
+  }
+
+  #beginning({ type }: SessionEvent): BusEvent[] {
+    if (type !== 'session.status_running' || this.#isBusy) return []
+    this.#isBusy = true
+    this.#retries = 0
+    return [this.#status({ type: 'busy' })]
+  }
+
+  #messages({ info, parts }: Touched): BusEvent[] {
+    const sessionID = this.#sessionId
+    const message = info ? [{ type: 'message.updated', properties: { sessionID, info: structuredClone(info) } }] : []
+    return [...message, ...parts.map(part => updated(sessionID, structuredClone(part), this.#nowMs))]
+  }
+
+  #questionsOf(event: SessionEvent, answerId: string | undefined): BusEvent[] {
+    if (event.type === 'user.tool_confirmation') {
+      return this.#replied(String(event['tool_use_id']), event['result'] === 'allow' ? 'once' : 'reject')
+    }
+    if (answerId === undefined) return []
+    if (event.type === 'agent.tool_result') return this.#settled(event['tool_use_id'])
+    return askedBy(event).flatMap(id => {
+      const question = this.#questions.get(id)
+      if (!question || this.#asked.has(id)) return []
+      this.#asked.add(id)
+      return [{ type: 'permission.asked', properties: permissionOf(question) }]
+    })
+  }
+
+  /** Nobody answered in time, and the call was refused. */
+  #settled(callId: unknown): BusEvent[] {
+    const open = [...this.#asked].filter(id => this.#questions.get(id)?.tool?.callID === callId)
+    return open.flatMap(id => this.#replied(id, 'reject'))
+  }
+
+  /** Older clients read `permissionID` and `response`. */
+  #replied(id: string, reply: 'once' | 'reject'): BusEvent[] {
+    if (!this.#asked.delete(id)) return []
+    const properties = { sessionID: this.#sessionId, requestID: id, permissionID: id, reply, response: reply }
+    return [{ type: 'permission.replied', properties }]
+  }
+
+  /** What ends a run: open questions are over, then why it failed, then that nothing runs. */
+  #ending(event: SessionEvent, { info }: Touched): BusEvent[] {
+    const sessionID = this.#sessionId
+    const withdrawn = [...this.#asked].flatMap(id => this.#replied(id, 'reject'))
+    const error = info?.['error']
+    const failed = error === undefined ? [] : [{ type: 'session.error', properties: { sessionID, error } }]
+    const wasBusy = this.#isBusy
+    this.#isBusy = false
+    this.#begun.clear()
+    this.#written.clear()
+    this.#questions.clear()
+    const idle = [this.#status({ type: 'idle' }), { type: 'session.idle', properties: { sessionID } }]
+    if (event.type !== 'session.deleted') {
+      return [...withdrawn, ...failed, ...idle, { type: 'session.updated', properties: { sessionID } }]
+    }
+    const gone = { type: 'session.deleted', properties: { sessionID } }
+    return wasBusy ? [...withdrawn, ...failed, ...idle, gone] : [gone]
+  }
+
+  #others(event: SessionEvent): BusEvent[] {
+    if (event.type === 'session.updated') return [{ type: event.type, properties: { sessionID: this.#sessionId } }]
+    if (event.type !== 'session.error') return []
+    const { message } = event['error'] as { message?: string }
+    this.#retries += 1
+    return [this.#status({ type: 'retry', attempt: this.#retries, message: message ?? '', next: this.#nowMs })]
+  }
+
+  #status(status: object): BusEvent {
+    return { type: 'session.status', properties: { sessionID: this.#sessionId, status } }
+  }
+}
+
+const updated = (sessionID: string, part: Part, time: number): BusEvent => ({
+  type: 'message.part.updated',
+  properties: { sessionID, part, time },
+})
+
+/** The fields of both kinds of preview. */
+interface PreviewFields {
+  readonly event_id?: string
+  readonly event?: { readonly id?: string }
+  readonly delta?: { readonly content?: { readonly text?: string } }
+}
