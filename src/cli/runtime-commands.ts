@@ -1,0 +1,108 @@
+import { Argument, type Command, Option } from 'commander'
+import { apiSpecs, type HarnessCreate } from '../contract/runtimes.ts'
+import { someText } from './parse.ts'
+import { addTestCommand } from './runtime-suite/options.ts'
+import { addRuntime, checkRuntime, connectRuntime, disconnectRuntime, listRuntimes, removeRuntime } from './runtimes.ts'
+import { hiddenSecretOf } from './secret-input.ts'
+import { type Registry, withExamples } from './world.ts'
+
+/** Where a key comes from: never from the command line. */
+interface KeyOptions {
+  readonly apiKeyEnv?: string
+}
+
+interface ConnectOptions extends KeyOptions {
+  readonly base?: string
+}
+
+interface AddOptions extends KeyOptions {
+  readonly spec: HarnessCreate['api_spec']
+  readonly base: string
+  readonly name?: string
+  readonly fromStdin?: boolean
+}
+
+const runtimeId = () => new Argument('<id>', 'such as cursor or claude_managed_agents').argParser(someText)
+const alias = () => new Argument('<alias>', 'what agents and sessions name it by').argParser(someText)
+const keyOfVariable = () => new Option('--from-env, --api-key-env <name>', 'the variable that holds the key')
+
+/** Adds `runtimes`. */
+export function addRuntimeCommands(program: Command, registry: Registry): void {
+  const runtimes = program.command('runtimes').description('what agents run on, and the credentials for it')
+  addCredentials(runtimes, registry)
+  addHarnesses(runtimes, registry)
+  addTestCommand(runtimes, registry)
+  withExamples(runtimes, ['switchyard runtimes list', 'switchyard runtimes connect cursor'])
+}
+
+function addCredentials(runtimes: Command, { world, doing }: Registry): void {
+  const list = runtimes
+    .command('list')
+    .alias('ls')
+    .description('show all runtimes and how they are connected')
+    .action(doing(({ client, out }) => listRuntimes(client, out)))
+  withExamples(list, ['switchyard runtimes list', 'switchyard runtimes list --json'])
+  const connect = runtimes
+    .command('connect')
+    .description('store the key of a built-in runtime; asks for it, or reads standard input; needs an admin key')
+    .addArgument(runtimeId())
+    .addOption(keyOfVariable())
+    .option('--base <address>', "the only host that the key is sent to; the runtime's own unless given")
+    .action(
+      doing<ConnectOptions>(async ({ client, out }, { apiKeyEnv, base }, [id = '']) => {
+        const api_key = await hiddenSecretOf(world, apiKeyEnv, out)
+        return connectRuntime(client, { id, body: { api_key, ...(base !== undefined && { api_base: base }) } }, out)
+      }),
+    )
+  withExamples(connect, [
+    'switchyard runtimes connect cursor',
+    'switchyard runtimes connect claude_managed_agents --api-key-env ANTHROPIC_API_KEY',
+  ])
+  const disconnect = runtimes
+    .command('disconnect')
+    .description('remove the key of a built-in runtime; needs an admin key')
+    .addArgument(runtimeId())
+    .action(doing(({ client, out }, _, [id = '']) => disconnectRuntime(client, { id }, out)))
+  withExamples(disconnect, ['switchyard runtimes disconnect cursor'])
+  const check = runtimes
+    .command('check')
+    .description('ask a runtime whether it answers and takes the key; exit code 1 when not; needs an admin key')
+    .addArgument(new Argument('<id>', 'built-in id or alias').argParser(someText))
+    .action(doing(({ client, out }, _, [id = '']) => checkRuntime(client, { id }, out)))
+  withExamples(check, ['switchyard runtimes check cursor'])
+}
+
+function addHarnesses(runtimes: Command, { world, doing }: Registry): void {
+  const add = runtimes
+    .command('add')
+    .description('register a harness; needs an admin key')
+    .addArgument(alias())
+    .addOption(new Option('--spec <spec>', 'what it speaks').choices(apiSpecs).makeOptionMandatory())
+    .requiredOption('--base <address>', 'where it answers; the only host that the key is sent to')
+    .option('--name <text>', 'what people call it; the alias unless given')
+    .addOption(keyOfVariable().conflicts('fromStdin'))
+    .option('--from-stdin', 'the key is asked for, or comes on standard input; there is none unless one is given')
+    .action(
+      doing<AddOptions>(async ({ client, out }, { spec, base, name, apiKeyEnv, fromStdin }, [alias = '']) => {
+        const isKeyed = apiKeyEnv !== undefined || fromStdin
+        const body = {
+          alias,
+          api_spec: spec,
+          api_base: base,
+          ...(name !== undefined && { display_name: name }),
+          ...(isKeyed && { api_key: await hiddenSecretOf(world, apiKeyEnv, out) }),
+        }
+        return addRuntime(client, { body }, out)
+      }),
+    )
+  withExamples(add, [
+    'switchyard runtimes add oc --spec opencode --base https://opencode.example.com --api-key-env OPENCODE_PASSWORD',
+    'switchyard runtimes add second --spec claude_managed_agents --base https://api.anthropic.com --from-stdin',
+  ])
+  const remove = runtimes
+    .command('remove')
+    .description('remove a registered harness; needs an admin key')
+    .addArgument(alias())
+    .action(doing(({ client, out }, _, [id = '']) => removeRuntime(client, { id }, out)))
+  withExamples(remove, ['switchyard runtimes remove oc'])
+}
