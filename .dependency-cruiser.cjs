@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|memories|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks)/'
+  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks)/'
 const nouns = [
   'agents/(agents|store)',
   'audit/audit',
@@ -11,7 +11,7 @@ const nouns = [
   'memories/session-memories',
   'runtimes/runtime',
   'sandboxes/(sandbox|sandboxes)',
-  'sessions/sessions',
+  'sessions/(sessions|approvals|event-store|live-events|remote-previews|opencode-messages)',
   'tools/(tool|toolset)',
   'usage/(usage|store)',
   'vault/vault',
@@ -81,7 +81,10 @@ module.exports = {
       from: { path: features, pathNot: '\\.test\\.ts$' },
       to: {
         path: features,
-        pathNot: ['^src/server/$1/', '^src/server/(runtimes/runtime|tools/(tool|toolset)|sandboxes/sandbox)\\.ts$'],
+        pathNot: [
+          '^src/server/$1/',
+          '^src/server/(runtimes/runtime|tools/(tool|toolset)|sandboxes/sandbox|sessions/opencode-messages)\\.ts$',
+        ],
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes, apiVersion } from '../src/contract/api.ts'
 import type { Route } from '../src/contract/route.ts'
-import { send } from './support/send.ts'
+import { open, type Sent, send, type Target } from './support/send.ts'
 import { startService } from './support/service.ts'
 
 const service = await startService()
@@ -14,13 +14,24 @@ const wrongKey = 'sk-test-wrong-key-0123456789abcdef'
 const lineOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
   `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
 
-const keyed = allRoutes.filter(({ access }) => access === 'key' || access === 'key-or-query' || access === 'admin')
-const open = allRoutes.filter(({ access }) => access === 'public')
+const keyed = allRoutes.filter(({ access }) => ['key', 'key-or-query', 'google-key', 'admin'].includes(access))
+const publicRoutes = allRoutes.filter(({ access }) => access === 'public')
 const stream = 'GET /v1/sessions/nothing_1/events/stream'
+
+/** Status and text; of a stream, which may have no end, only its head. */
+async function ask(target: Target, line: string, sent: Sent): Promise<{ status: number; text: string }> {
+  const response = await open(target, line, sent)
+  const status = response.statusCode ?? 0
+  const chunks: Buffer[] = []
+  if (String(response.headers['content-type']).startsWith('text/event-stream')) response.destroy()
+  else for await (const chunk of response) chunks.push(chunk as Buffer)
+  return { status, text: Buffer.concat(chunks).toString() }
+}
 
 for (const route of keyed) {
   test(`${lineOf(route)} answers 401 with the one body to a caller without a key, or with a wrong one`, async () => {
-    for (const headers of [{}, { authorization: `Bearer ${wrongKey}` }, { 'x-api-key': wrongKey }]) {
+    const wrong = [{ authorization: `Bearer ${wrongKey}` }, { 'x-api-key': wrongKey }, { 'x-goog-api-key': wrongKey }]
+    for (const headers of [{}, ...wrong]) {
       const answer = await send(stranger, lineOf(route), { headers })
       assert.equal(answer.status, 401)
       assert.equal(answer.text, unauthorized)
@@ -41,7 +52,7 @@ test('the master key opens every route, as Bearer in any case and as x-api-key',
   ]
   for (const [at, route] of keyed.entries()) {
     const headers = spellings[at % spellings.length] ?? {}
-    assert.notEqual((await send(stranger, lineOf(route), { headers })).status, 401, route.id)
+    assert.notEqual((await ask(stranger, lineOf(route), { headers })).status, 401, route.id)
   }
   for (const headers of spellings) assert.equal((await send(stranger, 'GET /api/agents', { headers })).status, 200)
 })
@@ -64,23 +75,26 @@ for (const [guarantee, headers] of refused) {
   })
 }
 
-test('?key= is read on the event stream alone, and a header wins over it', async () => {
+test('?key= is read on the event stream and by Google’s routes alone, and a header wins over it', async () => {
   assert.equal((await send(stranger, `${stream}?key=${service.key}`)).status, 404)
   assert.equal((await send(stranger, `${stream}?key=${wrongKey}`)).status, 401)
   const headers = { authorization: `Bearer ${wrongKey}` }
   assert.equal((await send(stranger, `${stream}?key=${service.key}`, { headers })).status, 401)
   for (const route of keyed.filter(({ access }) => access !== 'key-or-query')) {
+    const isGoogles = route.access === 'google-key'
     const answer = await send(stranger, `${lineOf(route)}?key=${service.key}`)
-    assert.equal(answer.status, 401, `${route.id} must not read ?key=`)
+    assert.equal(answer.status !== 401, isGoogles, `${route.id} and ?key=`)
+    const named = await send(stranger, lineOf(route), { headers: { 'x-goog-api-key': service.key } })
+    assert.equal(named.status !== 401, isGoogles, `${route.id} and x-goog-api-key`)
   }
 })
 
 test('public routes answer without a key', async () => {
   assert.deepEqual(
-    open.map(({ path }) => path),
+    publicRoutes.map(({ path }) => path),
     ['/health', '/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/reference.js'],
   )
-  for (const route of open) {
+  for (const route of publicRoutes) {
     const answer = await send(stranger, lineOf(route))
     assert.equal(answer.status, 200, route.id)
     assert.match(String(answer.headers['request-id']), /^req_/)
@@ -118,7 +132,7 @@ test('every route is in the OpenAPI 3.1 document with its statuses, and nothing 
 
 test('every route is bound: with a key none answers "no such path" or "wrong method"', async () => {
   for (const route of allRoutes) {
-    const answer = await send(service, lineOf(route), route.body ? { body: {} } : {})
+    const answer = await ask(service, lineOf(route), route.body ? { body: {} } : {})
     assert.notEqual(answer.status, 405, route.id)
     assert.ok(answer.status < 500, `${route.id} answered ${answer.status}`)
     assert.doesNotMatch(answer.text, /no such path/, route.id)
@@ -130,6 +144,7 @@ test('an unknown path is 404 with a key and 401 without one', async () => {
     '/api',
     '/api/v1',
     '/v1',
+    '/v1beta',
     '/session/x',
     '/mcp',
     '/mcp/x/y',
@@ -152,7 +167,8 @@ const patternOf = ({ path }: Pick<Route, 'path'>) => new RegExp(`^${path.replace
 test('a wrong method is 405 with Allow, and 401 without a key', async () => {
   for (const path of new Set(allRoutes.map(route => route.path))) {
     // A path with a name in the place of an id is one of that id, too: `/api/agents/import`.
-    const allowed = allRoutes.filter(route => patternOf(route).test(path)).map(({ method }) => method)
+    const there = allRoutes.filter(route => patternOf(route).test(path))
+    const allowed = [...new Set(there.map(({ method }) => method))]
     const line = lineOf({ method: 'PUT', path })
     if (allowed.includes('PUT')) continue
     const answer = await send(service, line)
@@ -176,6 +192,11 @@ test('errors have the shape of their path', async () => {
   })
   assert.equal(typeof (await send(service, 'GET /api/v1/nothing')).json()['error'], 'string')
   assert.equal((await send(service, 'GET /v1/messages/nothing')).json()['type'], 'error')
+  const google = { error: { code: 404, message: 'model nothing not found', status: 'NOT_FOUND' } }
+  assert.deepEqual((await send(service, 'GET /v1beta/models/nothing')).json(), google)
+  const call = await send(service, 'POST /v1/models/nothing:generateContent', { body: { contents: [{}] } })
+  assert.deepEqual(call.json(), google)
+  assert.equal((await send(service, 'GET /v1beta/nothing')).json<typeof google>().error.status, 'NOT_FOUND')
   const missing = (await send(service, 'GET /api/nothing')).json<{ error: { type: string } }>()
   assert.equal(missing.error.type, 'gateway_error')
 })

@@ -51,7 +51,14 @@ for (const route of allRoutes) {
   test(`S08: ${route.method} ${route.path} is for ${route.access}`, async () => {
     for (const [who, target, keyed, admin] of callers) {
       const { status, text } = await ask(target, route)
-      const expected = { public: 'let in', webhook: 'unknown', admin, key: keyed, 'key-or-query': keyed } as const
+      const expected = {
+        public: 'let in',
+        webhook: 'unknown',
+        admin,
+        key: keyed,
+        'key-or-query': keyed,
+        'google-key': keyed,
+      } as const
       assert.equal(verdictOf(status), expected[route.access], `${who}: ${status} ${text}`)
       if (status === 401) assert.equal(text, unauthorized)
       assert.ok(status < 500, `${who}: ${status} ${text}`)
@@ -61,7 +68,7 @@ for (const route of allRoutes) {
 
 test('the matrix has routes of each kind', () => {
   const kinds = new Set(allRoutes.map(({ access }) => access))
-  for (const kind of ['public', 'key', 'admin', 'key-or-query'] as const) assert.ok(kinds.has(kind), kind)
+  for (const kind of ['public', 'key', 'admin', 'key-or-query', 'google-key'] as const) assert.ok(kinds.has(kind), kind)
 })
 
 test('S08: a path that does not exist tells a revoked key as little as nobody', async () => {

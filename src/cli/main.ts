@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { exitCodes } from './exit-codes.ts'
+import { readHiddenLine } from './hidden-line.ts'
 import { localService } from './local-service.ts'
 import { runCommandLine } from './program.ts'
 import { createStopSignals } from './signals.ts'
@@ -24,7 +25,11 @@ const isTerminal = stdout.isTTY === true
 const code = await runCommandLine(process.argv.slice(2), {
   env,
   nodeVersion: process.versions.node,
-  stdin: { isTerminal: stdin.isTTY === true, read: () => text(stdin) },
+  stdin: {
+    isTerminal: stdin.isTTY === true,
+    read: () => text(stdin),
+    ...(stdin.isTTY === true && { readHidden: () => readHiddenLine(stdin) }),
+  },
   stdout,
   stderr,
   isTerminal,

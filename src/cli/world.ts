@@ -11,6 +11,8 @@ interface Input {
   readonly isTerminal: boolean
   /** All of it, to its end. */
   read(): Promise<string>
+  /** One line that the terminal does not show; only where there is one. */
+  readHidden?(): Promise<string>
 }
 
 /** All that the commands take from the process. */

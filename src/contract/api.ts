@@ -2,13 +2,18 @@ import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
+import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './events.ts'
+import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
+import { managedAgentRoutes } from './managed-agents.ts'
+import { dialectSessionRoutes } from './managed-sessions.ts'
 import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
 import { openAiRoutes } from './openai.ts'
+import { opencodeRoutes } from './opencode.ts'
 import { providerRoutes } from './providers.ts'
 import type { Route } from './route.ts'
 import { agentRuntimeRoutes, harnessRoutes } from './runtimes.ts'
@@ -30,12 +35,17 @@ export const api = {
   Models: modelRoutes,
   Messages: messageRoutes,
   OpenAI: openAiRoutes,
+  Gemini: geminiRoutes,
   Agents: agentRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,
   Webhooks: webhookRoutes,
   Sessions: sessionRoutes,
+  Opencode: opencodeRoutes,
   Events: eventRoutes,
+  ManagedAgents: managedAgentRoutes,
+  Environments: environmentRoutes,
+  ManagedSessions: dialectSessionRoutes,
   Approvals: approvalRoutes,
   Schedules: scheduleRoutes,
   WebhookEndpoints: webhookEndpointRoutes,

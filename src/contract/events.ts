@@ -67,16 +67,19 @@ const SessionPath = Type.Object({ session_id: Type.String() })
 const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
 const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])
 
-/** Content of a message that a client sends. */
+/** Content of a message that a client sends. A union of one: content of another kind is refused by its `type`. */
 const TextContent = Type.Array(
-  Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }),
-  {
-    minItems: 1,
-  },
+  Type.Union([
+    Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }),
+  ]),
+  { minItems: 1 },
 )
 
+/** A message as a client sends it. */
+export const UserMessage = Type.Object({ type: Type.Literal('user.message'), content: TextContent })
+
 const SentEvent = Type.Union([
-  Type.Object({ type: Type.Literal('user.message'), content: TextContent }),
+  UserMessage,
   Type.Object({ type: Type.Literal('user.interrupt') }),
   Type.Object({
     type: Type.Literal('user.tool_confirmation'),

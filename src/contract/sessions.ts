@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { route } from './route.ts'
-import { EpochMs, JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
+import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
 export const SessionStatus = Type.Union([
   Type.Literal('pending'),
@@ -28,6 +28,16 @@ export const Session = Type.Object({
   time: Type.Object({ created: EpochMs, updated: EpochMs }),
 })
 export type Session = Static<typeof Session>
+
+/** The session with what opencode's clients read besides. Dialects: section 2.1. */
+export const OpencodeSession = Type.Object({
+  ...Session.properties,
+  slug: Type.String(),
+  projectID: Type.String(),
+  directory: Type.String(),
+  version: Type.String(),
+})
+export type OpencodeSession = Static<typeof OpencodeSession>
 
 export const SandboxStatus = Type.Union([
   Type.Literal('none'),
@@ -65,6 +75,18 @@ export const SessionCreate = Type.Object({
   tz: Type.Optional(Type.String({ maxLength: 100, description: 'Twin of `timezone`, which wins' })),
 })
 export type SessionCreate = Static<typeof SessionCreate>
+
+/** As opencode's clients name a model in a new session. */
+const OpencodeModel = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+  providerID: Type.Optional(Type.String({ maxLength: 200 })),
+})
+
+/** What a new session is made of, with the model in our words or in opencode's. */
+const SessionRequest = Type.Object({
+  ...SessionCreate.properties,
+  model: Type.Optional(Type.Union([SessionCreate.properties.model, OpencodeModel])),
+})
 
 export const PromptMode = Type.Union([
   Type.Literal('enqueue'),
@@ -134,9 +156,9 @@ export const sessionRoutes = {
     id: 'sessions.create',
     method: 'POST',
     path: '/session',
-    body: SessionCreate,
+    body: SessionRequest,
     bodyOptional: true,
-    responses: { 200: Session },
+    responses: { 200: OpencodeSession },
     summary: 'Create a session; with `prompt` it starts at once',
   }),
   list: route({
@@ -145,7 +167,7 @@ export const sessionRoutes = {
     method: 'GET',
     path: '/session',
     query: Type.Object({ ...listFilter, ...opencodeQuery }),
-    responses: { 200: Type.Array(Session) },
+    responses: { 200: Type.Array(OpencodeSession) },
     summary: 'List sessions, newest first; the next cursor is in the header x-next-cursor',
   }),
   get: route({
@@ -154,8 +176,18 @@ export const sessionRoutes = {
     method: 'GET',
     path: '/session/{session_id}',
     params: SessionPath,
-    responses: { 200: Session },
+    responses: { 200: OpencodeSession },
     summary: 'Read one session',
+  }),
+  update: route({
+    ...nested,
+    id: 'sessions.update',
+    method: 'PATCH',
+    path: '/session/{session_id}',
+    params: SessionPath,
+    body: Type.Object({ title: Type.Optional(Name) }),
+    responses: { 200: OpencodeSession },
+    summary: 'Give a session another title',
   }),
   remove: route({
     ...nested,

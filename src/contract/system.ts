@@ -74,7 +74,12 @@ export const systemRoutes = {
         providers: Type.Array(Type.String()),
         models: Type.Array(Type.String()),
         runtimes: Type.Array(
-          Type.Object({ id: Type.String(), capabilities: Type.Record(Type.String(), Type.Boolean()) }),
+          Type.Object({
+            id: Type.String(),
+            name: Type.String(),
+            connected: Type.Boolean(),
+            capabilities: Type.Record(Type.String(), Type.Boolean()),
+          }),
         ),
         mcp_servers: Type.Array(Type.String()),
         endpoints: Type.Array(Type.Object({ id: Type.String(), method: Type.String(), path: Type.String() })),

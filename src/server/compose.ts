@@ -19,6 +19,7 @@ import { asUnavailable, createKysely, createPool } from './db/connect.ts'
 import { createNotifications } from './db/notifications.ts'
 import { createRowSealer } from './db/sealed-rows.ts'
 import { createGateway } from './gateway/gateway.ts'
+import { serveGemini } from './gateway/ingress/gemini/routes.ts'
 import { serveOpenAi } from './gateway/ingress/routes.ts'
 import { createLanes } from './gateway/lanes.ts'
 import { serveMessages, serveModels } from './gateway/routes.ts'
@@ -29,12 +30,20 @@ import { createPools } from './gateway/upstream/pools.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createCloseServer } from './http/close-server.ts'
 import { serveDocs } from './http/docs.ts'
+import { createLentCallers } from './http/lent-callers.ts'
 import { createLoginLimiter } from './http/login-limiter.ts'
 import { createServer } from './http/server.ts'
 import { createKeys } from './keys/keys.ts'
 import { createKeyLookup } from './keys/lookup.ts'
 import { serveKeys } from './keys/routes.ts'
 import { keyStore } from './keys/store.ts'
+import { agentTimesStore } from './managed-agents/agent-times-store.ts'
+import { createManagedAgents } from './managed-agents/agents.ts'
+import { environmentStore } from './managed-agents/environment-store.ts'
+import { createEnvironments } from './managed-agents/environments.ts'
+import { serveDialectSessions, serveEnvironments, serveManagedAgents } from './managed-agents/routes.ts'
+import { sessionDetailsStore } from './managed-agents/session-details-store.ts'
+import { createDialectSessions } from './managed-agents/sessions.ts'
 import { createMemories } from './memories/memories.ts'
 import { serveMemories, serveMemoryMcp } from './memories/routes.ts'
 import { createSessionMemories } from './memories/session-memories.ts'
@@ -48,12 +57,28 @@ import { createProviders } from './model-settings/providers.ts'
 import { serveModelSettings, serveProviders } from './model-settings/routes.ts'
 import { createSettingsSeals } from './model-settings/stored-settings.ts'
 import { changeChannel, settingsVersion } from './model-settings/version-store.ts'
+import { feedStore } from './opencode/feed-store.ts'
+import { serveOpencode } from './opencode/routes.ts'
+import { SessionFeed } from './opencode/session-feed.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
+import { watchLoopDelay } from './platform/loop-delay.ts'
 import { createOutbound } from './platform/outbound.ts'
 import { createSealer, type Keyring } from './platform/seal.ts'
+import { acpKind } from './runtimes/acp/kind.ts'
 import { builtinRuntime } from './runtimes/builtin/runtime.ts'
-import type { Runtime } from './runtimes/runtime.ts'
+import { cursorKind } from './runtimes/cursor/kind.ts'
+import { createLocalPrograms } from './runtimes/local/programs.ts'
+import { managedAgentsKind } from './runtimes/managed-agents/kind.ts'
+import { opencodeKind } from './runtimes/opencode/kind.ts'
+import { createRuntimeChanges } from './runtimes/registry/changes.ts'
+import { createKnownRuntimes } from './runtimes/registry/known-runtimes.ts'
+import { createProbes } from './runtimes/registry/probes.ts'
+import { createRegistry } from './runtimes/registry/registry.ts'
+import { serveRuntimes } from './runtimes/registry/routes.ts'
+import { createRuntimeSeals } from './runtimes/registry/seals.ts'
+import { runtimeStore } from './runtimes/registry/store.ts'
+import type { RuntimeKind } from './runtimes/runtime.ts'
 import { createSandboxes } from './sandboxes/sandboxes.ts'
 import { serveSchedules } from './schedules/routes.ts'
 import { createSchedules } from './schedules/schedules.ts'
@@ -62,6 +87,7 @@ import { createTicker } from './schedules/ticker.ts'
 import { createReseal } from './secrets/reseal.ts'
 import { loadServiceSecret } from './secrets/service-secret.ts'
 import { secretStore } from './secrets/store.ts'
+import { withOverrides } from './sessions/agent-overrides.ts'
 import { serveApprovals } from './sessions/approval-routes.ts'
 import { approvalStore } from './sessions/approval-store.ts'
 import { createApprovals } from './sessions/approvals.ts'
@@ -71,6 +97,7 @@ import { eventStore } from './sessions/event-store.ts'
 import { leaseStore } from './sessions/lease-store.ts'
 import { Leases } from './sessions/leases.ts'
 import { LiveEvents } from './sessions/live-events.ts'
+import { opencodeSession } from './sessions/opencode-session.ts'
 import { pauseStore } from './sessions/pause-store.ts'
 import { createPausedSessions } from './sessions/paused-sessions.ts'
 import { createPromptQueue } from './sessions/prompt-queue.ts'
@@ -79,12 +106,13 @@ import { createRedeemTicket } from './sessions/redeem-ticket.ts'
 import { releaseWhenIdle } from './sessions/release.ts'
 import { serveSessions } from './sessions/routes.ts'
 import { Runner } from './sessions/runner.ts'
-import { sessionStore } from './sessions/session-store.ts'
+import { sessionStore, toSession } from './sessions/session-store.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { ticketStore } from './sessions/ticket-store.ts'
 import { createWaitForPrompt } from './sessions/wait-for-prompt.ts'
 import { createWakeUps } from './sessions/wake-ups.ts'
 import { createAttachments } from './skills/attachments.ts'
+import { attach, carriedIds, detachAll } from './skills/blocks.ts'
 import { serveSkills } from './skills/routes.ts'
 import { createSkills } from './skills/skills.ts'
 import { skillStore } from './skills/store.ts'
@@ -109,6 +137,9 @@ import { createDeliver } from './webhooks/delivering.ts'
 import { serveWebhooks } from './webhooks/routes.ts'
 import { deliveryStore } from './webhooks/store.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
+
+/** Sessions give way before calls are refused. */
+const pressingDelayMs = 10
 
 interface Inputs {
   readonly config: Config
@@ -142,7 +173,9 @@ const isUnavailable = (error: unknown): boolean => {
 export async function compose({ config, log, databaseUrl, keyring }: Inputs): Promise<Composed> {
   // database
   const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
-  const pool = createPool({ url: databaseUrl, max: 20, onLost })
+  const pool = createPool({ url: databaseUrl, max: 12, onLost })
+  // Sessions at work shall not keep the requests of callers waiting.
+  const workPool = createPool({ url: databaseUrl, max: 6, onLost })
   // Calls under one budget wait for one another, and nothing else shall wait for them.
   const callPool = createPool({ url: databaseUrl, max: 8, onLost })
   const db = createKysely(pool)
@@ -195,7 +228,17 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     keyring,
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
   })
-  const gateway = createGateway({ config, pools, laneFor, usage, budgets, log, hints: notifications })
+  const loop = watchLoopDelay()
+  const gateway = createGateway({
+    loopDelayMs: () => loop.meanMs,
+    config,
+    pools,
+    laneFor,
+    usage,
+    budgets,
+    log,
+    hints: notifications,
+  })
   let current = config
   const defaultModel = () => gateway.models()[0]?.id ?? 'demo'
 
@@ -238,18 +281,55 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const sessionRows = sessionStore(pool)
   const { markSandboxRunning } = sessionRows
   const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, memories: sessionMemories, log })
-  const byId: ReadonlyMap<string, Runtime> = new Map([[builtin.id, builtin]])
-  const runtimes = {
-    find: async (name: string) => byId.get(name),
-    refusal: async (name: string) => (byId.has(name) ? undefined : 'is not known'),
-  }
+  const blockOf = sessionMemories.block
+  const lentCallers = createLentCallers()
+  const programs = createLocalPrograms({
+    sandboxes,
+    log,
+    serve: (request, response, caller) => {
+      lentCallers.lend(request, caller)
+      app.routing(request, response)
+    },
+  })
+  const runtimeKinds: readonly RuntimeKind[] = [
+    acpKind({ programs, sandboxes, markSandboxRunning, memories: sessionMemories, log }),
+    cursorKind({ outbound: pools, memories: blockOf }),
+    managedAgentsKind({ outbound: pools, memories: blockOf }),
+    opencodeKind({
+      outbound: pools,
+      memories: sessionMemories,
+      log,
+      local: { programs, sandboxes, markSandboxRunning },
+    }),
+  ]
+  const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
+  const runtimeRows = runtimeStore(db)
+  const runtimeSeals = createRuntimeSeals(keyring)
+  const configured = () => current.runtimeHarnesses
+  const guard = () => createOutbound({ allow: current.outboundAllow })
+  const known = createKnownRuntimes({
+    store: runtimeRows,
+    seals: runtimeSeals,
+    speaks: spec => kinds.has(spec),
+    configured,
+    guard,
+  })
+  const runtimes = createRegistry({ builtin, kinds, known, store: runtimeRows })
+  const runtimeChanges = createRuntimeChanges({ store: runtimeRows, seals: runtimeSeals, configured, guard, audit })
+  const runtimeProbes = createProbes({
+    ownId: builtin.id,
+    kinds,
+    known,
+    store: runtimeRows,
+    nowMs: () => performance.now(),
+  })
 
   // agents
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
     defaults: () => ({ model: defaultModel(), runtime: builtin.id, harness: builtin.id }),
-    isRuntime: id => byId.has(id),
+    isRuntime: async id => (await runtimes.find(id)) !== undefined,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },
   })
@@ -263,17 +343,20 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const pauses = pauseStore(pool)
   const events = eventStore(pool)
   const approvalRows = approvalStore(pool)
-  const leaseRows = leaseStore(pool)
+  const leaseRows = leaseStore(workPool)
+  const work = {
+    sessions: sessionStore(workPool),
+    prompts: promptStore(workPool),
+    pauses: pauseStore(workPool),
+    approvals: approvalStore(workPool),
+    events: eventStore(workPool),
+  }
   const live = new LiveEvents({ store: events, notifications, owner, log })
-  const eventLog = createEventLog({ pool, store: events, live })
-  const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
+  const eventLog = createEventLog({ pool: workPool, store: work.events, live })
+  const leases = new Leases({ store: leaseRows, prompts: work.prompts, notifications, owner, log })
   const wakeUps = createWakeUps(databaseUrl, log)
   const runner = new Runner({
-    sessions: sessionRows,
-    prompts,
-    pauses,
-    approvals: approvalRows,
-    events,
+    ...work,
     eventLog,
     live,
     keys,
@@ -282,7 +365,8 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     runtimes,
     leases,
     leaseStore: leaseRows,
-    release: held => releaseWhenIdle({ pool, sessions: sessionRows, prompts, leases: leaseRows }, held),
+    release: held => releaseWhenIdle({ ...work, pool: workPool, leases: leaseRows }, held),
+    isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
     maxSessions: config.limits.maxSessions,
   })
   const pausedSessions = createPausedSessions({
@@ -311,6 +395,32 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await (await runtimes.find(session.runtime))?.dispose(session)
     },
   })
+
+  // the Managed Agents dialect
+  const blocks = { attach, detachAll, carriedIds }
+  const managedAgents = createManagedAgents({
+    agents,
+    times: agentTimesStore(pool),
+    skillsAmong: skills.among,
+    blocks,
+  })
+  const environments = createEnvironments({ pool, store: environmentStore(pool), audit })
+  const dialectSessions = createDialectSessions({
+    pool,
+    store: sessionDetailsStore(pool),
+    sessions,
+    toSession,
+    withOverrides,
+    agents: agentRows,
+    managedAgents,
+    environments,
+    budgets: budgetRows,
+    blocks,
+  })
+
+  // opencode's clients
+  const feedRows = feedStore(pool)
+  const feed = new SessionFeed({ store: feedRows, notifications, log })
 
   // webhooks
   const logins = createLoginLimiter(() => performance.now())
@@ -370,15 +480,20 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     logins,
     findKey: keys.find,
     redeemTicket: createRedeemTicket({ tickets, keys }),
+    lent: lentCallers.of,
   })
   const app = createServer({ authenticate, log, translateError: asUnavailable })
   const closeServer = createCloseServer(app)
   const providers = () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))]
-  serveSystem(app, { readiness, providers, gateway, runtimes: byId })
+  serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
-  serveModels(app, { gateway })
+  serveModels(app, {
+    gateway,
+    modelsOf: async runtime => ((await runtimes.find(runtime)) ? runtimeProbes.models(runtime) : undefined),
+  })
   serveMessages(app, { gateway })
   serveOpenAi(app, { gateway })
+  serveGemini(app, { gateway })
   serveAgents(app, { agents })
   serveSkills(app, { skills, attachments })
   serveMemories(app, { memories })
@@ -386,6 +501,12 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   serveAudit(app, { log: auditRows })
   serveUsage(app, { ledger: reportStore(db) })
   serveVault(app, { vault })
+  serveRuntimes(app, {
+    registry: runtimes,
+    changes: runtimeChanges,
+    probes: runtimeProbes,
+    ownModels: ({ key }) => gateway.models(key),
+  })
   serveKeys(app, { keys })
   serveBudgets(app, { settings: createBudgetSettings({ pool, store: budgetRows, audit }) })
   serveProviders(app, { providers: modelProviders })
@@ -401,6 +522,20 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     workspaceOf: sessionId => join(workspacesDir, sessionId),
   })
   serveApprovals(app, { approvals })
+  serveOpencode(app, {
+    bus: { feed, store: feedRows, events, live },
+    sessions,
+    approvals,
+    agents,
+    runtimes,
+    gateway,
+    keys,
+    toRecord: row => opencodeSession(toSession(row)),
+    shutdown: shutdown.signal,
+  })
+  serveManagedAgents(app, { agents: managedAgents })
+  serveEnvironments(app, { environments })
+  serveDialectSessions(app, { sessions: dialectSessions })
   serveWebhooks(app, { admission, webhooks })
   serveSchedules(app, { schedules })
   serveWebhookEndpoints(app, { endpoints })
@@ -445,18 +580,21 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await Promise.all([closeServer(graceMs), runner.drain(graceMs), ticker.stop(), delivery.stop()])
       await pausedSessions.stop()
       await leases.stop()
+      await feed.stop()
       await live.stop()
       await wakeUps.stop()
       await reseal.stop()
       await webhooks.stop()
       await modelsInForce.stop()
+      await runtimes.close()
       await sandboxes.stopAll()
       await gateway.close()
       await budgets.stop()
       await usage.stop()
       await keys.stop()
       await notifications.stop()
-      await Promise.all([pool.end(), callPool.end()])
+      loop.stop()
+      await Promise.all([pool.end(), workPool.end(), callPool.end()])
     },
   }
 }

@@ -67,6 +67,18 @@ const ofSkill =
     const objectId = await newSkill()
     return { ...sent, line: line.replace('{id}', objectId), action: `skill.${verb}`, objectId }
   }
+const ofEnvironment =
+  (verb: string, line: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const made = await send(service, 'POST /v1/environments', { body: { name: 'Audited', description: secret } })
+    const objectId = made.json<{ id: string }>().id
+    return {
+      ...sent,
+      line: line.replace('{id}', `/v1/environments/${objectId}`),
+      action: `environment.${verb}`,
+      objectId,
+    }
+  }
 const agentSkill = (id: string) => `/api/v1/managed_agents/agents/${id}/skill`
 /** An agent that carries a skill. */
 async function carrying(): Promise<{ agentId: string; skillId: string }> {
@@ -92,6 +104,18 @@ const ofEndpoint =
     return { ...sent, line: line.replace('{id}', objectId), action: `webhook_endpoint.${verb}`, objectId }
   }
 
+let harnesses = 0
+const newHarness = () => ({ alias: `audited-${++harnesses}`, api_spec: 'opencode', api_base: 'https://oc.invalid' })
+const ofHarness =
+  (verb: string, method: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const body = newHarness()
+    await send(service, 'POST /api/runtime-harnesses', { body })
+    const line = `${method} /api/runtime-harnesses/${body.alias}`
+    return { ...sent, line, action: `runtime_harness.${verb}`, objectId: body.alias }
+  }
+const connecting = { line: 'PUT /api/agent-runtimes/cursor/credentials', body: { api_key: secret } }
+
 /** One change a route of the contract, ready to be made. */
 const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'agents.create': async () => ({ line: 'POST /api/agents', body: agentFields, action: 'agent.create' }),
@@ -106,6 +130,21 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     body: (await send(service, `GET /api/agents/${await newAgent()}/export`)).json(),
     action: 'agent.import',
   }),
+  'managed_agents.create': async () => ({
+    line: 'POST /v1/agents',
+    body: { name: 'Audited', model: 'scripted', system: secret },
+    action: 'agent.create',
+  }),
+  'managed_agents.update': ofAgent('update', 'POST /v1/agents/{id}', { body: { name: 'After' } }),
+  'managed_agents.archive': ofAgent('archive', 'POST /v1/agents/{id}/archive'),
+  'environments.create': async () => ({
+    line: 'POST /v1/environments',
+    body: { name: 'Audited', description: secret, metadata: { note: secret } },
+    action: 'environment.create',
+  }),
+  'environments.update': ofEnvironment('update', 'POST {id}', { body: { name: 'After' } }),
+  'environments.archive': ofEnvironment('archive', 'POST {id}/archive'),
+  'environments.remove': ofEnvironment('delete', 'DELETE {id}'),
   'skills.create': async () => ({
     line: 'POST /api/v1/skills',
     body: { name: 'Audited', content: secret },
@@ -186,6 +225,19 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'webhook_endpoints.update': ofEndpoint('update', 'PATCH /api/webhook-endpoints/{id}', { body: { status: 'paused' } }),
   'webhook_endpoints.remove': ofEndpoint('delete', 'DELETE /api/webhook-endpoints/{id}'),
   'webhook_endpoints.rotate': ofEndpoint('rotate', 'POST /api/webhook-endpoints/{id}/rotate', { body: {} }),
+  'runtime_harnesses.create': async () => {
+    const body = { ...newHarness(), api_key: secret }
+    const line = 'POST /api/runtime-harnesses'
+    return { line, body, action: 'runtime_harness.create', objectId: body.alias }
+  },
+  'runtime_harnesses.update': ofHarness('update', 'PUT', { body: { display_name: 'Renamed', api_key: secret } }),
+  'runtime_harnesses.remove': ofHarness('delete', 'DELETE'),
+  'agent_runtimes.connect': async () => ({ ...connecting, action: 'runtime.connect', objectId: 'cursor' }),
+  'agent_runtimes.disconnect': async () => {
+    await send(service, connecting.line, { body: connecting.body })
+    const line = 'DELETE /api/agent-runtimes/cursor/credentials'
+    return { line, action: 'runtime.disconnect', objectId: 'cursor' }
+  },
   'vault.set': async () => ({
     line: 'POST /api/vault',
     body: { key: 'AUDITED', value: secret },
@@ -200,13 +252,15 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
 
 /** Changing routes that change no configuration, with the reason. */
 const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
-  [/^(messages|openai)\./, 'model calls are in the ledger'],
-  [/^(sessions|managed_sessions)\./, 'sessions and prompts have a log of their own'],
+  [/^(messages|openai|gemini)\./, 'model calls are in the ledger'],
+  [/^(sessions|managed_sessions|dialect_sessions)\./, 'sessions and prompts have a log of their own'],
   [/^memories[.]mcp$/, 'what its tool saves is an entry of its own'],
   [/^schedules[.]trigger$/, 'a run is in the history of its schedule'],
   [/^webhook_endpoints[.](test|replay)$/, 'they send and change no setting'],
   [/^providers[.]test$/, 'it asks a provider and changes nothing'],
+  [/^(runtime_harnesses|agent_runtimes)[.]test$/, 'it asks a runtime and changes no setting'],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
+  [/^opencode\./, 'what it answers is in the log of the session'],
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],
 ]
@@ -265,7 +319,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(agents|keys|vault|providers|models|skills|schedules|webhook-endpoints)\/[^/]+/,
+      /(agents|environments|keys|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

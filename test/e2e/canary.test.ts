@@ -10,6 +10,7 @@ import type { Session } from '../../src/contract/sessions.ts'
 import { embeddedUrl } from '../../src/server/db/embedded-postgres.ts'
 import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
 import { createKeyring } from '../../src/server/platform/seal.ts'
+import { jsonAnswer, startByteServer } from '../support/byte-server.ts'
 import { type AllowedPlace, type Canary, plantCanary, scan } from '../support/canaries.ts'
 import { temporaryFolder } from '../support/data-folder.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -60,7 +61,15 @@ const upstreams = await Promise.all(
     startScriptedUpstream({ script: echoingScript, ...(dialect && { dialect }) }),
   ),
 )
-after(() => Promise.all(upstreams.map(upstream => upstream.stop())))
+/** Refuses each caller, and repeats their credential in every writing. */
+const echoing = await startByteServer((socket, { head }) => {
+  const [, key = ''] = /^(?:authorization: \w+|x-api-key:) (.*)$/im.exec(head) ?? []
+  const message = [key, Buffer.from(key, 'base64').toString(), Buffer.from(key).toString('base64')].join(' ')
+  // As Cursor and Anthropic say it, and as opencode does.
+  const body = { error: { code: 'unauthorized', message }, name: 'UnknownError', data: { message } }
+  socket.end(jsonAnswer(JSON.stringify(body), '401 Unauthorized'))
+})
+after(() => Promise.all([...upstreams, echoing].map(upstream => upstream.stop())))
 const [anthropic, chat, responses, google, aws] = upstreams.map(({ url }) => url)
 
 const prices = { input_cost_per_token: 0.000001, output_cost_per_token: 0.000001 }
@@ -92,7 +101,7 @@ const config = {
       }),
     }),
   ],
-  outbound: { allow: upstreams.map(({ port }) => `127.0.0.1:${port}`) },
+  outbound: { allow: [...upstreams.map(({ port }) => `127.0.0.1:${port}`), echoing.host] },
   limits: { max_loop_delay_ms: 10_000 },
   router: { retries: 0, cooldown: { failures: 1_000 } },
 }
@@ -194,6 +203,15 @@ async function sendNonsense(): Promise<void> {
   ]) {
     assert.equal((await ask('PUT /api/providers/azure', { body })).status, 400)
   }
+  for (const body of [
+    { api_key: [wrongKey] },
+    { api_key: `${wrongKey}\n` },
+    { api_key: wrongKey, api_base: 'ftp://x' },
+  ]) {
+    assert.equal((await ask('PUT /api/agent-runtimes/cursor/credentials', { body })).status, 400)
+  }
+  const harness = { alias: 'x', api_spec: 'acp', api_base: `https://${wrongKey}@x.example`, api_key: wrongKey }
+  assert.equal((await ask('POST /api/runtime-harnesses', { body: harness })).status, 400)
   await ask('POST /api/models', { body: { model_name: 'x', params: { model: 'nobody/x', api_key: wrongKey } } })
   await ask('GET /api/agents', { key: wrongKey })
   await ask('GET /api/agents', { headers: { 'x-api-key': wrongKey } })
@@ -230,6 +248,30 @@ async function sendWebhooks(): Promise<void> {
   for (const { id: deliveryId } of logged) {
     await ask(`GET /api/deliveries/${deliveryId}`)
     await ask(`POST /api/deliveries/${deliveryId}/replay`)
+  }
+}
+
+/** Foreign runtimes with keys, which refuse them with a page that repeats them. */
+async function useRuntimes(): Promise<void> {
+  const keyOf = (name: string) => plant(`stored key of ${name}`, core => `${name}-${core}`)
+  for (const id of ['cursor', 'claude_managed_agents']) {
+    const body = { api_key: keyOf(id), api_base: echoing.url }
+    assert.equal((await ask(`PUT /api/agent-runtimes/${id}/credentials`, { body })).status, 200)
+  }
+  const harness = { alias: 'oc', api_spec: 'opencode', api_base: echoing.url, api_key: keyOf('opencode') }
+  assert.equal((await ask('POST /api/runtime-harnesses', { body: harness })).status, 200)
+  for (const runtime of ['cursor', 'claude_managed_agents', 'oc']) {
+    const tested = (await ask(`POST /api/agent-runtimes/${runtime}/test`)).json<{ error: string }>()
+    assert.match(tested.error, /\[secret\]/, `${runtime} repeats nothing`)
+    await ask(`GET /api/agent-runtimes/${runtime}/models`)
+    await ask(`GET /v1/models?runtime=${runtime}`)
+    const { id } = (await ask('POST /session', { body: { runtime } })).json<Session>()
+    const tail = await followEvents({ url: service.url, key: master }, id, { query: 'from=tail' })
+    const body = { model: { modelID: 'plain' }, parts: [{ type: 'text', text: 'Look around.' }] }
+    await ask(`POST /session/${id}/prompt_async`, { body })
+    await tail.event(endsRun)
+    tail.close()
+    answers.push([`stream of ${runtime}`, tail.text])
   }
 }
 
@@ -339,6 +381,7 @@ test('S17, S40, S41: no secret is anywhere but where it must be, whatever upstre
   keep('virtual key, rotated', rotated.key.slice(made.prefix.length, -4))
 
   await callModels(rotated.key)
+  await useRuntimes()
   const sessionId = await runSessions(made.key)
   await sendNonsense()
   await readEverything(sessionId, rotated.key)

@@ -69,6 +69,10 @@ test('POST /session with {} or without a body is 200 with every field of the rec
       status: 'idle',
       environment: {},
       timezone: null,
+      slug: id,
+      projectID: 'global',
+      directory: '/workspace',
+      version: '0.1.0',
     })
     assert.equal((await get(`/session/${id}`)).text, answer.text)
   }
@@ -228,6 +232,7 @@ test('GET …/message shows the conversation with tools; POST …/message waits 
     modelID: 'scripted',
     providerID: 'switchyard',
     mode: 'build',
+    agent: 'builtin',
     path: { cwd: '/workspace', root: '/workspace' },
     cost: 0,
     finish: 'stop',

@@ -10,7 +10,9 @@ const installed = join(import.meta.dirname, '../clients/node_modules')
 
 const programs = {
   'Claude Code': [join(installed, '@anthropic-ai/claude-code/bin/claude.exe')],
+  'Gemini CLI': [process.execPath, join(installed, '@google/gemini-cli/bundle/gemini.js')],
   Codex: [process.execPath, join(installed, '@openai/codex/bin/codex.js')],
+  'Cursor SDK': [process.execPath, join(import.meta.dirname, 'cursor-sdk-main.ts')],
   opencode: [join(installed, 'opencode-linux-x64-baseline/bin/opencode')],
 } as const
 
@@ -33,6 +35,8 @@ export async function clientProgram(name: keyof typeof programs): Promise<{
   readonly home: string
   /** Where it works. */
   readonly work: string
+  /** What is run. */
+  readonly file: string
   /** Runs it to its end, a minute at most. Nothing that it starts outlives that. Throws when it is not installed. */
   run(run: Run): Promise<End>
 }> {
@@ -44,6 +48,7 @@ export async function clientProgram(name: keyof typeof programs): Promise<{
   return {
     home,
     work,
+    file: script.at(-1) ?? file,
     run({ args, env }) {
       const path = script.at(-1) ?? file
       if (!existsSync(path))

@@ -19,7 +19,7 @@ interface Options {
   readonly lookup?: Lookup
 }
 
-type CallPart = Partial<Pick<Call, 'headers' | 'query' | 'signal'>>
+type CallPart = Partial<Pick<Call, 'headers' | 'query' | 'signal' | 'address'>>
 
 /** How a lane ended a call, and all that its client saw. */
 export interface Told {
@@ -77,7 +77,7 @@ export function probeLane({ wire, deployment, pingAfterMs = 15_000, holdBackMs =
       { onData, ...part }: CallPart & { onData?: (text: string) => void } = {},
     ): Promise<Told> {
       const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request))
-      const ask = readRequest({ kind, body })
+      const ask = readRequest({ kind, body, ...(part.address && { address: part.address }) })
       const { alias, upstreamModel } = deployment
       const { sink, seen } = recordingSink(onData)
       const call: Call = {

@@ -122,6 +122,7 @@ export function runRig(first: RunSession = sessionWith()) {
       }
       for await (const batch of runtime.run({ ...first, refs }, prompt, context)) {
         const { events, refs: changes } = partsOf(batch)
+        if (events.length === 0) throw new Error('a batch without events: the engine stores none; use remember')
         append(events)
         refs = { ...refs, ...changes }
         if (onBatch(events)) return

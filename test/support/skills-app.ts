@@ -44,7 +44,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   const agents = createAgents({
     store: agentStore(db),
     defaults: () => ({ model: 'demo', runtime: 'builtin', harness: 'builtin' }),
-    isRuntime: () => true,
+    isRuntime: async () => true,
     audit,
     secrets: { mask: fields => fields, marker: '[secret]' },
   })

@@ -226,6 +226,40 @@ export interface DeploymentTable {
   updated_at: DefaultTime
 }
 
+/** Table `runtime_credentials`: one row a built-in runtime that is connected. */
+export interface RuntimeCredentialTable extends Sealed {
+  id: string
+  api_base: string
+  masked: string
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `runtime_harnesses`: runtimes that were registered by the API. */
+export interface RuntimeHarnessTable {
+  alias: string
+  api_spec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
+  display_name: string
+  api_base: string
+  /** Null without a key, as the two below. */
+  masked: string | null
+  version: number
+  sealed: Buffer | null
+  key_id: string | null
+  created_by: string
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `runtime_health`: what the last test of a runtime has said. */
+export interface RuntimeHealthTable {
+  id: string
+  api_base: string
+  version: number
+  checked_at: Date
+  error: string | null
+}
+
 /** Table `audit_log`: who changed what; rows are only added. */
 export interface AuditLogTable {
   id: string
@@ -449,6 +483,30 @@ export interface WebhookEndpointDeliveryTable {
   finished_at: Date | null
 }
 
+/** Table `environments`: where sessions of the Managed Agents dialect work. */
+export interface EnvironmentTable {
+  id: string
+  owner_id: string
+  name: string
+  description: string | null
+  config: Json<JsonObject>
+  metadata: Json<Readonly<Record<string, string>>>
+  archived_at: Date | null
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `dialect_sessions`: what the Managed Agents dialect knows of a session besides its row. */
+export interface DialectSessionTable {
+  session_id: string
+  environment_id: Generated<string>
+  metadata: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
+  vault_ids: Generated<string[]>
+  is_untitled: Generated<boolean>
+  archived_at: Date | null
+  updated_at: DefaultTime
+}
+
 /** Every table of the migrations, for Kysely. int8 is a number, timestamptz a Date (see `createPool`). */
 export interface Database {
   agents: AgentTable
@@ -470,6 +528,9 @@ export interface Database {
   service_secrets: ServiceSecretTable
   provider_credentials: ProviderCredentialTable
   deployments: DeploymentTable
+  runtime_credentials: RuntimeCredentialTable
+  runtime_harnesses: RuntimeHarnessTable
+  runtime_health: RuntimeHealthTable
   audit_log: AuditLogTable
   api_keys: ApiKeyTable
   api_key_hashes: ApiKeyHashTable
@@ -479,4 +540,6 @@ export interface Database {
   webhook_conversations: WebhookConversationTable
   memories: MemoryTable
   session_memories: SessionMemoriesTable
+  environments: EnvironmentTable
+  dialect_sessions: DialectSessionTable
 }

@@ -93,6 +93,23 @@ test('?key= and ?ticket= are read where the route says so, and a header wins ove
   assert.equal(await codeOf(() => authenticate(both, 'key-or-query')), 'unauthorized')
 })
 
+test('Google’s clients show their key in a header of their own, or in the query, where the route says so', async () => {
+  const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined) })
+  const google = (key: string, url?: string) => request({ 'x-goog-api-key': key }, url)
+  assert.equal(authenticate(google('right'), 'google-key'), ada)
+  assert.equal(authenticate(request({}, '/v1beta/models?alt=sse&key=right'), 'google-key'), ada)
+  assert.equal(authenticate(bearer('right'), 'google-key'), ada)
+  const wrong: [IncomingMessage, Parameters<typeof authenticate>[1]][] = [
+    [google('wrong', '/v1beta/models?key=right'), 'google-key'],
+    [request({ 'x-api-key': 'wrong', 'x-goog-api-key': 'right' }), 'google-key'],
+    [request({}, '/v1beta/models?ticket=t'), 'google-key'],
+    [google('right'), 'key'],
+    [google('right', stream('ticket=').url), 'key-or-query'],
+  ]
+  for (const [presented, access] of wrong)
+    assert.equal(await codeOf(() => authenticate(presented, access)), 'unauthorized')
+})
+
 const samples = 20_000
 
 /**

@@ -36,13 +36,13 @@ interface Options {
 }
 
 const defaultBodyLimit = 2 * 1024 * 1024
-const keyedPrefixes = /^\/(api|v1|session|mcp)(\/|$|\?)/
+const keyedPrefixes = /^\/(api|v1|v1beta|session|mcp)(\/|$|\?)/
 
 /** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
 export function createServer({ authenticate, log, translateError }: Options): FastifyInstance {
   /** An unknown path says nothing of itself to a caller without a key. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
-    if (keyedPrefixes.test(url)) await authenticate(raw, 'key')
+    if (keyedPrefixes.test(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
   }
 
   /** A path that the router cannot read: hooks and error handler are never reached. */
@@ -140,6 +140,7 @@ function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<ty
 function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   request.caller = caller
   if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+  if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
   // No id and no filter holds a NUL, and the database refuses it.
   if (request.url.includes('%00')) throw invalid('the address holds a NUL character')
   if (route.body) requireJson(request)
@@ -159,7 +160,8 @@ function requireJson({ headers }: FastifyRequest): void {
 
 function shapeOfPath(url: string): ErrorShape {
   if (url.startsWith('/api/v1/')) return 'plain'
-  if (/^\/v1\/(messages|models)/.test(url)) return 'anthropic'
+  if (/^\/v1\/(messages|models|agents|environments)/.test(url)) return 'anthropic'
+  if (url.startsWith('/v1beta/')) return 'google'
   return /^\/v1\/(chat|responses|embeddings)/.test(url) ? 'openai' : 'nested'
 }
 

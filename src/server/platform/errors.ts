@@ -38,7 +38,9 @@ export const notFound = (
     | 'schedule'
     | 'webhook endpoint'
     | 'delivery'
-    | 'approval',
+    | 'approval'
+    | 'message'
+    | 'environment',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

@@ -174,6 +174,8 @@ export interface RuntimeEndpoint {
   readonly command?: readonly string[]
   /** Variables for the program. */
   readonly env?: Readonly<Record<string, string>>
+  /** `none` for a program that the operator trusts as much as the server itself. */
+  readonly isolation?: 'sandbox' | 'none'
 }
 
 /** Names of the protocols that foreign runtimes speak. Gaps: section 10. */

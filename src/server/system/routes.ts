@@ -5,7 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { bind } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi.ts'
 import { fastifyPath } from '../http/paths.ts'
-import type { Runtime } from '../runtimes/runtime.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Readiness } from './readiness.ts'
 
 interface Deps {
@@ -13,7 +13,7 @@ interface Deps {
   /** Of the models as they are configured now. */
   readonly providers: () => readonly string[]
   readonly gateway: Pick<Gateway, 'models'>
-  readonly runtimes: ReadonlyMap<string, Runtime>
+  readonly runtimes: Pick<RuntimeRegistry, 'list'>
 }
 
 /** Health, capabilities and the OpenAPI document. */
@@ -43,7 +43,12 @@ export function serveSystem(app: FastifyInstance, { readiness, providers, gatewa
     version: apiVersion,
     providers: [...providers()],
     models: gateway.models(key).map(({ id }) => id),
-    runtimes: [...runtimes.values()].map(({ id, capabilities }) => ({ id, capabilities: { ...capabilities } })),
+    runtimes: (await runtimes.list()).map(({ id, name, connected, capabilities }) => ({
+      id,
+      name,
+      connected,
+      capabilities: { ...capabilities },
+    })),
     mcp_servers: [],
     endpoints: allRoutes.map(({ id, method, path }) => ({ id, method, path })),
   }))
