@@ -153,9 +153,11 @@ test('an opencode of our own works in the sandbox of its session, and its model 
   assert.deepEqual(said(log, 'agent.message'), ['Writing.', 'The file is written.'], JSON.stringify(log))
   const file = join(service.dataDir, 'workspaces', id, 'work.txt')
   assert.equal(await readFile(file, 'utf8'), 'written by opencode\n')
-  const { calls } = await ok<{ calls: LedgerRow[] }>(`GET /api/usage/calls?session_id=${id}`)
+  // Calls are booked in batches, a moment after their answers.
+  const rows = async () => (await ok<{ calls: LedgerRow[] }>(`GET /api/usage/calls?session_id=${id}`)).calls
+  await eventually(async () => (await rows()).length >= 2, { what: 'two calls in the ledger' })
   assert.deepEqual(
-    calls.map(({ session_id, input_tokens, output_tokens }) => [session_id, input_tokens, output_tokens]),
+    (await rows()).map(({ session_id, input_tokens, output_tokens }) => [session_id, input_tokens, output_tokens]),
     [
       [id, 25, 10],
       [id, 25, 10],
