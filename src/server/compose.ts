@@ -62,7 +62,6 @@ import { serveOpencode } from './opencode/routes.ts'
 import { SessionFeed } from './opencode/session-feed.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
-import { watchLoopDelay } from './platform/loop-delay.ts'
 import { createOutbound } from './platform/outbound.ts'
 import { createSealer, type Keyring } from './platform/seal.ts'
 import { acpKind } from './runtimes/acp/kind.ts'
@@ -138,9 +137,6 @@ import { serveWebhooks } from './webhooks/routes.ts'
 import { deliveryStore } from './webhooks/store.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
 
-/** Sessions give way before calls are refused. */
-const pressingDelayMs = 10
-
 interface Inputs {
   readonly config: Config
   readonly log: Log
@@ -173,9 +169,7 @@ const isUnavailable = (error: unknown): boolean => {
 export async function compose({ config, log, databaseUrl, keyring }: Inputs): Promise<Composed> {
   // database
   const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
-  const pool = createPool({ url: databaseUrl, max: 12, onLost })
-  // Sessions at work shall not keep the requests of callers waiting.
-  const workPool = createPool({ url: databaseUrl, max: 6, onLost })
+  const pool = createPool({ url: databaseUrl, max: 20, onLost })
   // Calls under one budget wait for one another, and nothing else shall wait for them.
   const callPool = createPool({ url: databaseUrl, max: 8, onLost })
   const db = createKysely(pool)
@@ -228,17 +222,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     keyring,
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
   })
-  const loop = watchLoopDelay()
-  const gateway = createGateway({
-    loopDelayMs: () => loop.meanMs,
-    config,
-    pools,
-    laneFor,
-    usage,
-    budgets,
-    log,
-    hints: notifications,
-  })
+  const gateway = createGateway({ config, pools, laneFor, usage, budgets, log, hints: notifications })
   let current = config
   const defaultModel = () => gateway.models()[0]?.id ?? 'demo'
 
@@ -343,20 +327,17 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const pauses = pauseStore(pool)
   const events = eventStore(pool)
   const approvalRows = approvalStore(pool)
-  const leaseRows = leaseStore(workPool)
-  const work = {
-    sessions: sessionStore(workPool),
-    prompts: promptStore(workPool),
-    pauses: pauseStore(workPool),
-    approvals: approvalStore(workPool),
-    events: eventStore(workPool),
-  }
+  const leaseRows = leaseStore(pool)
   const live = new LiveEvents({ store: events, notifications, owner, log })
-  const eventLog = createEventLog({ pool: workPool, store: work.events, live })
-  const leases = new Leases({ store: leaseRows, prompts: work.prompts, notifications, owner, log })
+  const eventLog = createEventLog({ pool, store: events, live })
+  const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(databaseUrl, log)
   const runner = new Runner({
-    ...work,
+    sessions: sessionRows,
+    prompts,
+    pauses,
+    approvals: approvalRows,
+    events,
     eventLog,
     live,
     keys,
@@ -365,8 +346,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     runtimes,
     leases,
     leaseStore: leaseRows,
-    release: held => releaseWhenIdle({ ...work, pool: workPool, leases: leaseRows }, held),
-    isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
+    release: held => releaseWhenIdle({ pool, sessions: sessionRows, prompts, leases: leaseRows }, held),
     maxSessions: config.limits.maxSessions,
   })
   const pausedSessions = createPausedSessions({
@@ -593,8 +573,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await usage.stop()
       await keys.stop()
       await notifications.stop()
-      loop.stop()
-      await Promise.all([pool.end(), workPool.end(), callPool.end()])
+      await Promise.all([pool.end(), callPool.end()])
     },
   }
 }

@@ -83,7 +83,6 @@ function createEngine(t: TestContext, ...parts: Part[]) {
     leaseStore: leaseRows,
     release: held => releaseWhenIdle({ pool, sessions, prompts, leases: leaseRows }, held),
     maxSessions: 10,
-    isPressed: () => false,
   })
   const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
   const rules = createSessions({

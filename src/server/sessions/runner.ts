@@ -18,14 +18,9 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   /** Gives the lease back unless a prompt waits; true when it was given back. */
   readonly release: (held: HeldSession) => Promise<boolean>
   readonly maxSessions: number
-  /** True while requests of callers wait for what sessions would take. */
-  readonly isPressed: () => boolean
 }
 
 const sweepMs = 5_000
-/** So many sessions go on however busy the callers keep this process. */
-const pressedSessions = 4
-const pressureLookMs = 100
 const settleMs = 2_000
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
 const silentOwnerMs = 5_000
@@ -37,7 +32,7 @@ export class Runner {
   /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
   readonly #wokenAgain = new Set<string>()
   readonly #shutdown = new AbortController()
-  #slotFreed = Promise.withResolvers<void>()
+  #slotFreed: (() => void)[] = []
   #stopSweeping: (() => Promise<void>) | undefined
   #isDraining = false
 
@@ -60,9 +55,8 @@ export class Runner {
 
   /** Resolves once a session could be started without passing the limit. */
   async untilFree(): Promise<void> {
-    while (this.#free <= 0 && !this.#isDraining) {
-      // Nobody says when the pressure is gone.
-      await Promise.race([this.#slotFreed.promise, pause(pressureLookMs, this.#shutdown.signal)])
+    while (this.#active.size >= this.#deps.maxSessions && !this.#isDraining) {
+      await new Promise<void>(resolve => this.#slotFreed.push(resolve))
     }
   }
 
@@ -94,22 +88,17 @@ export class Runner {
     clearTimeout(timer)
   }
 
-  /** How many sessions may still be started now. */
-  get #free(): number {
-    const { maxSessions, isPressed } = this.#deps
-    return (isPressed() ? Math.min(pressedSessions, maxSessions) : maxSessions) - this.#active.size
-  }
-
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
-    this.#slotFreed.resolve()
-    this.#slotFreed = Promise.withResolvers()
+    const [next, ...rest] = this.#slotFreed
+    this.#slotFreed = rest
+    next?.()
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
   }
 
   async #sweep(): Promise<void> {
-    const { leaseStore, log } = this.#deps
-    const free = this.#free
+    const { leaseStore, maxSessions, log } = this.#deps
+    const free = maxSessions - this.#active.size
     if (free <= 0 || this.#isDraining) return
     try {
       await leaseStore.expireDeadOwners({ silentForMs: silentOwnerMs })

@@ -23,7 +23,7 @@ import { isAlive } from './lock-file.ts'
 /** Small, since it serves one program. `initdb` writes them to postgresql.conf, where the operator may change them. */
 const settings = {
   shared_buffers: '32MB',
-  max_connections: '100',
+  max_connections: '60',
   maintenance_work_mem: '32MB',
   min_wal_size: '32MB',
   max_wal_size: '256MB',
