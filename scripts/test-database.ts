@@ -11,6 +11,8 @@ import { createLog } from '../src/server/platform/log.ts'
 
 const prefix = 'switchyard_test_'
 const folderPrefix = 'switchyard-test-'
+/** Tests run several replicas on one server, each with some 30 connections. */
+const maxConnections = 300
 
 /** A server whose user may make databases, and the name of a migrated one that nobody is connected to. */
 export interface TestDatabase {
@@ -39,7 +41,7 @@ async function databaseServer(): Promise<{ url: string; stop(): Promise<void> }>
   if (given) return { url: given, stop: async () => undefined }
   removeDeadFolders()
   const dataDir = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
-  const { url, adminUrl, stop } = await startEmbeddedPostgres({ dataDir, log: createLog('warn') })
+  const { url, adminUrl, stop } = await startEmbeddedPostgres({ dataDir, maxConnections, log: createLog('warn') })
   await asRole(adminUrl, client => client.query('alter role switchyard createdb'))
   return {
     url,

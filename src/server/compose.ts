@@ -90,6 +90,8 @@ import { withOverrides } from './sessions/agent-overrides.ts'
 import { serveApprovals } from './sessions/approval-routes.ts'
 import { approvalStore } from './sessions/approval-store.ts'
 import { createApprovals } from './sessions/approvals.ts'
+import { createDisposal } from './sessions/disposal.ts'
+import { disposalStore } from './sessions/disposal-store.ts'
 import { createEventLog } from './sessions/event-log.ts'
 import { serveEvents } from './sessions/event-routes.ts'
 import { eventStore } from './sessions/event-store.ts'
@@ -105,6 +107,7 @@ import { createRedeemTicket } from './sessions/redeem-ticket.ts'
 import { releaseWhenIdle } from './sessions/release.ts'
 import { serveSessions } from './sessions/routes.ts'
 import { Runner } from './sessions/runner.ts'
+import { createSandboxMark } from './sessions/sandbox-mark.ts'
 import { sessionStore, toSession } from './sessions/session-store.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { ticketStore } from './sessions/ticket-store.ts'
@@ -224,6 +227,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   })
   const gateway = createGateway({ config, pools, laneFor, usage, budgets, log, hints: notifications })
   let current = config
+  const guard = () => createOutbound({ allow: current.outboundAllow })
   const defaultModel = () => gateway.models()[0]?.id ?? 'demo'
 
   // models and credentials that the API has stored
@@ -263,7 +267,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const workspacesDir = join(config.dataDir, 'workspaces')
   const sandboxes = await createSandboxes({ workspacesDir, log })
   const sessionRows = sessionStore(pool)
-  const { markSandboxRunning } = sessionRows
+  const markSandboxRunning = createSandboxMark({ store: sessionRows, log })
   const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, memories: sessionMemories, log })
   const blockOf = sessionMemories.block
   const lentCallers = createLentCallers()
@@ -290,7 +294,6 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const runtimeRows = runtimeStore(db)
   const runtimeSeals = createRuntimeSeals(keyring)
   const configured = () => current.runtimeHarnesses
-  const guard = () => createOutbound({ allow: current.outboundAllow })
   const known = createKnownRuntimes({
     store: runtimeRows,
     seals: runtimeSeals,
@@ -349,6 +352,12 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     release: held => releaseWhenIdle({ pool, sessions: sessionRows, prompts, leases: leaseRows }, held),
     maxSessions: config.limits.maxSessions,
   })
+  const disposal = createDisposal({
+    store: disposalStore(pool),
+    runtimes,
+    settled: id => runner.settled(id),
+    log,
+  })
   const pausedSessions = createPausedSessions({
     pool,
     pauses,
@@ -370,10 +379,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     approvals,
     queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
     defaultModel,
-    dispose: async session => {
-      await runner.settled(session.id)
-      await (await runtimes.find(session.runtime))?.dispose(session)
-    },
+    dispose: disposal.begin,
   })
 
   // the Managed Agents dialect
@@ -389,6 +395,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     pool,
     store: sessionDetailsStore(pool),
     sessions,
+    rename: sessionRows.rename,
     toSession,
     withOverrides,
     agents: agentRows,
@@ -439,7 +446,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     dispatch,
     sealer: endpointSealer,
     answerSealer: createSealer(keyring, 'idempotency'),
-    outbound: () => createOutbound({ allow: current.outboundAllow }),
+    outbound: guard,
     audit,
   })
   const delivery = createDelivery({
@@ -538,6 +545,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
+      disposal.start()
       ticker.start()
       delivery.start()
       await wakeUps.listen(async sessionId => {
@@ -559,6 +567,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       shutdown.abort()
       await Promise.all([closeServer(graceMs), runner.drain(graceMs), ticker.stop(), delivery.stop()])
       await pausedSessions.stop()
+      await disposal.stop()
       await leases.stop()
       await feed.stop()
       await live.stop()

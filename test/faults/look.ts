@@ -13,6 +13,8 @@ export interface LeaseRow {
 export interface Look {
   readonly pool: Pool
   openPrompts(): Promise<number>
+  /** Sessions that somebody owns now. */
+  heldSessions(): Promise<number>
   /** The number of events of each session. */
   logLengths(): Promise<Map<string, number>>
   /** Sessions that somebody owns, with a prompt in work. */
@@ -31,6 +33,11 @@ export function lookAt(bench: Pick<Bench, 'defer'>, url: string): Look {
       const text = `select count(*) as open from prompts where state in ('waiting', 'running')`
       const { rows } = await pool.query<{ open: number }>(text)
       return rows[0]?.open ?? 0
+    },
+    async heldSessions() {
+      const text = 'select count(*) as held from sessions where lease_until > clock_timestamp()'
+      const { rows } = await pool.query<{ held: number }>(text)
+      return rows[0]?.held ?? 0
     },
     async logLengths() {
       const { rows } = await pool.query<{ id: string; last: number }>('select id, next_seq - 1 as last from sessions')

@@ -14,6 +14,8 @@ interface Options {
   readonly log: Log
   /** The folder of the PostgreSQL build; that of the npm package for this machine by default. */
   readonly native?: string
+  /** Connections at most; 60 by default. Counts when the database is made. */
+  readonly maxConnections?: number
   /** Told when another process took the data folder while our server was down. The caller should end then. */
   readonly onTaken?: (error: Error) => void
 }
@@ -31,7 +33,8 @@ export interface EmbeddedPostgres {
  * Starts the PostgreSQL that comes with the service, and starts it again whenever it dies. One process per data folder:
  * a second one is refused. `unavailable` with the cause and the next step when it cannot start. Decision 0002.
  */
-export async function startEmbeddedPostgres({ dataDir, log, native, onTaken }: Options): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedPostgres> {
+  const { dataDir, log, native, maxConnections = 60, onTaken } = options
   const build = native ? buildAt(native) : packagedBuild()
   const folders = foldersOf(prepareDataDir(resolve(dataDir)))
   const account = otherAccount(folders.cluster)
@@ -39,7 +42,7 @@ export async function startEmbeddedPostgres({ dataDir, log, native, onTaken }: O
   const confinement = await findConfinement({ dataDir: folders.dataDir, build, account })
   const { setpriv, capability } = confinement
   log.debug({ folders, user: account?.name, setpriv, capability, version: build.version }, 'embedded database')
-  await prepareCluster(folders, confinement)
+  await prepareCluster({ ...folders, maxConnections }, confinement)
   const keeper = new Keeper({ folders, confinement, log, onTaken: onTaken ?? (error => log.fatal({ err: error })) })
   await keeper.start()
   return { url: urlOf(folders, 'switchyard'), adminUrl: urlOf(folders, 'postgres'), stop: () => keeper.stop() }

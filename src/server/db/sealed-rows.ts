@@ -39,3 +39,6 @@ export function createRowSealer<T extends SealedTable>(keyring: Keyring, table: 
     open: row => sealer.open(row.sealed, bound(row)),
   }
 }
+
+/** The version of a row that is sealed anew. Never one that was there before, also when a row was deleted meanwhile: an old copy of a row does not open. */
+export const nextVersion = (before: number | undefined): number => Math.max(Date.now(), (before ?? 0) + 1)

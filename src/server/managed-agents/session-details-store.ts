@@ -127,10 +127,6 @@ export function sessionDetailsStore(pool: Pool) {
       await on.query(changeText, [id, metadata ?? null, fields.is_untitled ?? null])
     },
 
-    async setTitle(on: PoolClient, id: string, title: string): Promise<void> {
-      await on.query('update sessions set title = $2 where id = $1', [id, title])
-    },
-
     async archive(on: PoolClient, id: string): Promise<void> {
       await on.query(archiveText, [id])
     },

@@ -31,6 +31,8 @@ interface Deps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
   readonly sessions: Pick<Sessions, 'open' | 'among' | 'createWithin' | 'revise' | 'remove'>
+  /** Gives the session another title, in the transaction of the client. */
+  readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
   readonly toSession: (row: SessionRow) => Session
   readonly withOverrides: (agent: StoredAgent, environment: SessionRow['environment']) => StoredAgent
   readonly agents: Pick<AgentStore, 'find' | 'version'>
@@ -92,7 +94,7 @@ export function createDialectSessions(deps: Deps) {
       ...(metadata && { metadata }),
       ...(title !== undefined && { is_untitled: title === null }),
     })
-    if (title !== undefined) await store.setTitle(client, id, title ?? untitled)
+    if (title !== undefined) await deps.rename(client, id, title ?? untitled)
     if (budget !== undefined) await setBudget(client, id, budget)
   }
 

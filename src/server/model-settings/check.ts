@@ -3,7 +3,7 @@ import { readModelEntry } from '../config/file.ts'
 import { checkedEntry } from '../config/model-entry.ts'
 import { providerOf, wildcardsOf } from '../config/providers.ts'
 import { isRecord } from '../platform/json.ts'
-import { createOutbound, type Outbound } from '../platform/outbound.ts'
+import { createOutbound, refusalFor } from '../platform/outbound.ts'
 import type { Params } from './secret-params.ts'
 
 /** A deployment without its id, or all that is wrong with it, each a sentence that begins with the field. */
@@ -104,7 +104,7 @@ interface Addresses {
 function refusedAddresses({ deployment: { apiBase, google }, given, allow }: Addresses): string[] {
   const outbound = createOutbound({ allow })
   const refusalOf = (field: string, url: string): string[] => {
-    const refusal = outbound.judge(url) ?? openText(url, outbound)
+    const refusal = refusalFor(url, outbound)
     return refusal === undefined ? [] : [`${field}: ${refusal}`]
   }
   const tokenUri = google?.serviceAccount?.tokenUri
@@ -112,13 +112,6 @@ function refusedAddresses({ deployment: { apiBase, google }, given, allow }: Add
     ...new Set([...refusalOf('api_base', given), ...refusalOf('api_base', apiBase)]),
     ...(tokenUri === undefined ? [] : refusalOf('vertex_credentials', tokenUri)),
   ]
-}
-
-/** Keys and prompts must not travel in clear, unless the operator has listed the host. */
-function openText(url: string, outbound: Outbound): string | undefined {
-  if (!url.startsWith('http:') || outbound.lists(url)) return undefined
-  const { hostname, port } = new URL(url)
-  return `the address must start with https://, unless "${hostname}:${port || '80'}" is in outbound.allow`
 }
 
 /** Parameters that say who asks. */

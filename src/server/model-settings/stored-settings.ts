@@ -1,4 +1,4 @@
-import { createRowSealer } from '../db/sealed-rows.ts'
+import { createRowSealer, nextVersion } from '../db/sealed-rows.ts'
 import { type Keyring, SealError, type Sealed } from '../platform/seal.ts'
 import type { CredentialRow } from './credential-store.ts'
 import type { DeploymentRow } from './deployment-store.ts'
@@ -97,9 +97,6 @@ export function createSettingsSeals(keyring: Keyring) {
     },
   }
 }
-
-/** Never one that was there before, also when a row was deleted meanwhile: an old copy of a row does not open. */
-const nextVersion = (before: number | undefined): number => Math.max(Date.now(), (before ?? 0) + 1)
 
 interface Opened {
   readonly value: Params | undefined

@@ -64,6 +64,16 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
   }
 }
 
+/** Why keys and prompts may not go to `url`, as far as its text tells; undefined when they may. Security: S20, S21, S24. */
+export function refusalFor(url: string, { judge, lists }: Pick<Outbound, 'judge' | 'lists'>): string | undefined {
+  const refusal = judge(url)
+  if (refusal !== undefined) return refusal
+  // They must not travel in clear, unless the operator has listed the host.
+  if (/^https:/i.test(url) || lists(url)) return undefined
+  const { hostname, port } = new URL(url)
+  return `the address must start with https://, unless "${hostname}:${port || '80'}" is in outbound.allow`
+}
+
 /** Passes on only public addresses; with none left the connection fails. */
 function guardedLookup(lookup: Lookup) {
   return (

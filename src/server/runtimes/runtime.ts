@@ -227,6 +227,10 @@ export class RuntimeFailure extends Error {
   }
 }
 
+/** True for a refusal with that HTTP status. */
+export const isRefusal = (error: unknown, status: number): error is RuntimeFailure =>
+  error instanceof RuntimeFailure && error.status === status
+
 /** A run that failed for good. `type` is one of the Managed Agents error types. Dialects: section 1.6. */
 export const failed = (type: string, message: string): NewEvent => ({
   type: 'session.error',

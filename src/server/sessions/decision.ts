@@ -1,9 +1,9 @@
-import { pause } from '../platform/timers.ts'
 import type { Decision } from '../runtimes/runtime.ts'
 import type { Answered, ApprovalStore } from './approval-store.ts'
 import { whileHeld } from './event-log.ts'
 import type { HeldSession } from './leases.ts'
 import type { LiveEvents } from './live-events.ts'
+import { lookUntil } from './look-until.ts'
 
 interface Wait {
   readonly held: HeldSession
@@ -20,23 +20,14 @@ export async function awaitDecision(
   eventId: string,
   { held, signal, isDraining }: Wait,
 ): Promise<Decision | undefined> {
-  const subscription = live.subscribe(held.sessionId)
-  try {
-    while (!signal.aborted && !isDraining()) {
-      const settled = new AbortController()
-      const either = AbortSignal.any([signal, settled.signal])
-      // Listening begins before the look, so that no change falls in between.
-      const change = subscription.change(either)
-      const answer = await whileHeld(held, () => approvals.answer(eventId))
-      if (!answer) throw new Error(`a decision is awaited on ${eventId}, which does not ask`)
-      if (answer.state === 'pending') await Promise.race([change, pause(checkMs, either)])
-      settled.abort()
-      if (answer.state !== 'pending') return decisionOf(answer)
-    }
-    return undefined
-  } finally {
-    subscription.close()
+  const look = async () => {
+    if (isDraining()) return 'draining'
+    const answer = await whileHeld(held, () => approvals.answer(eventId))
+    if (!answer) throw new Error(`a decision is awaited on ${eventId}, which does not ask`)
+    return answer.state === 'pending' ? undefined : decisionOf(answer)
   }
+  const found = await lookUntil({ live, sessionId: held.sessionId, signal, checkMs }, look)
+  return found === 'draining' ? undefined : found
 }
 
 const unanswered = {

@@ -52,7 +52,7 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   return { session, model, budgetUsd: budgetOf(agent) }
 }
 
-/** A harness that is named where an agent could be. An agent has an id that no harness can have, and `agent_id` wins. */
+/** A harness that is named where an agent could be. One that has the name of an agent is preferred to it; `agent_id` always names an agent. */
 async function aliasIn({ runtimes }: Deps, { agent_id, agent }: SessionCreate): Promise<string | undefined> {
   if (agent_id !== undefined || agent === undefined) return undefined
   return (await runtimes.find(agent)) ? agent : undefined

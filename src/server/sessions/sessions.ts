@@ -9,13 +9,13 @@ import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
-import type { DisposedSession, RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Approvals } from './approvals.ts'
 import type { Appended, EventLog } from './event-log.ts'
-import { environmentModel, planSession } from './new-session.ts'
+import { environmentModel, planSession, type SessionPlan } from './new-session.ts'
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
-import { type NewSession, refsOf, type SessionRow, type SessionStore, toSession } from './session-store.ts'
+import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -28,8 +28,8 @@ interface Deps {
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal'>
   readonly queue: PromptQueue
   readonly defaultModel: () => string
-  /** Stops what runs for the session in this process and removes its files. */
-  readonly dispose: (session: DisposedSession & { readonly runtime: string }) => Promise<void>
+  /** Stops what runs for a deleted session in this process, and removes what its runtime keeps of it. */
+  readonly dispose: (sessionId: string) => Promise<void>
 }
 
 /** The rules of sessions: creation, the queue, interruption and deletion. */
@@ -50,11 +50,16 @@ export function createSessions(deps: Deps) {
     return agent_version === null ? undefined : modeIn(await deps.agents.versionConfig(agent_id, agent_version))
   }
 
-  async function add(client: PoolClient, session: NewSession, budgetUsd: number | undefined): Promise<void> {
+  /** Adds the session with its first messages. */
+  async function add(client: PoolClient, { session, model, budgetUsd }: SessionPlan, first: First): Promise<void> {
+    const { id } = session
     await store.insert(client, session)
-    if (budgetUsd === undefined) return
-    const limits = { max_usd: String(budgetUsd), ...noLimits }
-    await deps.budgets.setLimits(client, { scope: 'session', scope_id: session.id }, limits)
+    if (budgetUsd !== undefined) {
+      const limits = { max_usd: String(budgetUsd), ...noLimits }
+      await deps.budgets.setLimits(client, { scope: 'session', scope_id: id }, limits)
+    }
+    const { caller, told } = first
+    for (const parts of first.messages) await queue.enqueue(client, { id, caller, prompt: { parts, model } }, told)
   }
 
   /** Runs `work` in a transaction; readers hear of the events it pushed to `told` after the commit. */
@@ -65,8 +70,21 @@ export function createSessions(deps: Deps) {
     return result
   }
 
+  /** `work` writes what the engine does not look at; the fields that it answers are told as `session.updated`. */
+  async function revise(id: string, caller: Caller, work: Revision): Promise<void> {
+    await open(id, caller)
+    await changing(async (client, told) => {
+      await store.lock(client, id)
+      const row = await store.find(id, caller.ownerScope, client)
+      if (!row || row.deleted_at) throw notFound('session', id)
+      const changes = await work(client, toSession(row))
+      if (changes) told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.updated', ...changes }]))
+    })
+  }
+
   return {
     open,
+    revise,
 
     /** The session that the caller may see, also after its deletion. */
     async find(id: string, caller: Caller): Promise<SessionRow> {
@@ -86,37 +104,23 @@ export function createSessions(deps: Deps) {
      */
     async startWithin(client: PoolClient, { body, caller, goOn }: Start): Promise<Started> {
       const agents = deps.agents.within(client)
-      const { session, model, budgetUsd } = await planSession({ ...deps, agents }, body, caller)
+      const plan = await planSession({ ...deps, agents }, body, caller)
+      const { session, model } = plan
+      const told: Appended[] = []
       const before = goOn === undefined ? undefined : await store.find(goOn, caller.ownerScope, client)
       const id = before && !before.deleted_at ? before.id : session.id
-      if (id === session.id) await add(client, session, budgetUsd)
-      const told: Appended[] = []
-      const prompt = { parts: [{ type: 'text' as const, text: body.prompt }], model }
-      const promptId = await queue.enqueue(client, { id, caller, prompt }, told)
+      if (id === session.id) await add(client, plan, { caller, told, messages: [] })
+      const promptId = await queue.enqueue(client, { id, caller, prompt: { parts: textOf(body.prompt), model } }, told)
       return { sessionId: id, promptId, tell: () => told.forEach(eventLog.tell) }
     },
 
     /** A session with its first messages, inside a transaction of the caller's, who calls `tell` after the commit. */
     async createWithin(client: PoolClient, { body, caller, messages }: NewWithin) {
       const agents = deps.agents.within(client)
-      const { session, model, budgetUsd } = await planSession({ ...deps, agents }, body, caller)
-      const { id } = session
-      await add(client, session, budgetUsd)
+      const plan = await planSession({ ...deps, agents }, body, caller)
       const told: Appended[] = []
-      for (const parts of messages) await queue.enqueue(client, { id, caller, prompt: { parts, model } }, told)
-      return { id, tell: () => told.forEach(eventLog.tell) }
-    },
-
-    /** `work` writes what the engine does not look at; the fields that it answers are told as `session.updated`. */
-    async revise(id: string, caller: Caller, work: Revision): Promise<void> {
-      await open(id, caller)
-      await changing(async (client, told) => {
-        await store.lock(client, id)
-        const row = await store.find(id, caller.ownerScope, client)
-        if (!row || row.deleted_at) throw notFound('session', id)
-        const changes = await work(client, toSession(row))
-        if (changes) told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.updated', ...changes }]))
-      })
+      await add(client, plan, { caller, told, messages })
+      return { id: plan.session.id, tell: () => told.forEach(eventLog.tell) }
     },
 
     /** Those of the given sessions that the caller may see and that were not deleted. */
@@ -124,17 +128,14 @@ export function createSessions(deps: Deps) {
 
     /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
     async create(body: SessionCreate, caller: Caller, idempotency: Idempotency | undefined): Promise<Session> {
-      const { session, model, budgetUsd } = await planSession(deps, body, caller)
-      const { prompt } = body
+      const plan = await planSession(deps, body, caller)
+      const { id } = plan.session
+      const messages = body.prompt === undefined ? [] : [textOf(body.prompt)]
       return changing((client, told) =>
         once(sqlOfClient(client), idempotency, async () => {
-          await add(client, session, budgetUsd)
-          if (prompt !== undefined) {
-            const first = { parts: [{ type: 'text' as const, text: prompt }], model }
-            await queue.enqueue(client, { id: session.id, caller, prompt: first }, told)
-          }
-          const row = await store.find(session.id, undefined, client)
-          if (!row) throw new Error(`session ${session.id} is not there right after its creation`)
+          await add(client, plan, { caller, told, messages })
+          const row = await store.find(id, undefined, client)
+          if (!row) throw new Error(`session ${id} is not there right after its creation`)
           return toSession(row)
         }),
       )
@@ -188,20 +189,16 @@ export function createSessions(deps: Deps) {
 
     /** Gives the session another title, and says so in its log. */
     async rename(id: string, title: string, caller: Caller): Promise<SessionRow> {
-      await open(id, caller)
-      await changing(async (client, told) => {
-        const row = await store.lock(client, id)
-        if (!row || row.deleted_at) throw notFound('session', id)
+      await revise(id, caller, async client => {
         await store.rename(client, id, title)
-        told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.updated', title }]))
+        return { title }
       })
       return open(id, caller)
     },
 
     /** Stops all work, cancels what waits, appends the last event, and removes the sandbox. Repeating it succeeds. */
     async remove(id: string, caller: Caller): Promise<void> {
-      const before = await store.find(id, caller.ownerScope)
-      if (!before) throw notFound('session', id)
+      if (!(await store.find(id, caller.ownerScope))) throw notFound('session', id)
       await changing(async (client, told) => {
         const row = await store.lock(client, id)
         if (!row || row.deleted_at) return
@@ -211,8 +208,7 @@ export function createSessions(deps: Deps) {
         await store.markDeleted(client, id)
         await store.notifyOwner(client, id)
       })
-      const { runtime } = before
-      await deps.dispose({ id, runtime, refs: refsOf((await store.find(id)) ?? before) })
+      await deps.dispose(id)
     },
 
     async withdraw(id: string, promptId: string, caller: Caller): Promise<void> {
@@ -255,6 +251,14 @@ interface NewWithin {
   readonly caller: Caller
   readonly messages: readonly (readonly PromptPart[])[]
 }
+
+interface First {
+  readonly caller: Caller
+  readonly told: Appended[]
+  readonly messages: readonly (readonly PromptPart[])[]
+}
+
+const textOf = (text: string): PromptPart[] => [{ type: 'text', text }]
 
 type Revision = (client: PoolClient, session: Session) => Promise<object | undefined>
 

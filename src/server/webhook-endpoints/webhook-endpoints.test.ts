@@ -306,13 +306,15 @@ test('a paused endpoint gets what happened meanwhile once it is active again', a
   await eventually(() => receiver.taken.length === 1)
   await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'paused' })
   await append(session, 'a.two')
-  await append(await newSession(), 'a.other')
+  const other = await newSession()
+  await append(other, 'a.other')
   await pool.query(`update sessions set updated_at = updated_at - interval '1 hour'`)
   await pool.query(`update webhook_endpoints set created_at = created_at - interval '2 hours'`)
   assert.equal(receiver.asked.length, 1)
   await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'active' })
-  await eventually(() => receiver.taken.length >= 3)
-  assert.deepEqual(seqs(receiver.taken, session), [1, 2])
+  // Sessions of the tests before count as its own by now, too.
+  await eventually(() => seqs(receiver.taken, session).length > 1 && seqs(receiver.taken, other).length > 0)
+  assert.deepEqual([seqs(receiver.taken, session), seqs(receiver.taken, other)], [[1, 2], [1]])
 })
 
 const disabling = [

@@ -23,7 +23,6 @@ import { isAlive } from './lock-file.ts'
 /** Small, since it serves one program. `initdb` writes them to postgresql.conf, where the operator may change them. */
 const settings = {
   shared_buffers: '32MB',
-  max_connections: '60',
   maintenance_work_mem: '32MB',
   min_wal_size: '32MB',
   max_wal_size: '256MB',
@@ -39,6 +38,7 @@ const settings = {
 interface Place {
   readonly dataDir: string
   readonly cluster: string
+  readonly maxConnections: number
 }
 
 /** Makes the database's folder on the first start; refuses one that another major version made. */
@@ -57,7 +57,8 @@ export async function prepareCluster(place: Place, confinement: Confinement): Pr
  * Builds the folder under another name and renames it when it is complete, so that no interruption leaves half a
  * database. When another process was faster, its folder stays.
  */
-async function createCluster({ dataDir, cluster }: Place, confinement: Confinement): Promise<void> {
+async function createCluster(place: Place, confinement: Confinement): Promise<void> {
+  const { dataDir, cluster } = place
   if (existsSync(cluster) && readdirSync(cluster).length > 0) {
     throw cannotStart(`${cluster} is not empty, and not a database`, 'move it away, or set SWITCHYARD_DATA_DIR')
   }
@@ -67,7 +68,7 @@ async function createCluster({ dataDir, cluster }: Place, confinement: Confineme
   const { account } = confinement
   if (account) chownSync(unfinished, account.uid, account.gid)
   try {
-    await initdb(unfinished, dataDir, confinement)
+    await initdb(unfinished, place, confinement)
     renameSync(unfinished, cluster)
     syncFolder(dataDir)
   } catch (error) {
@@ -76,9 +77,12 @@ async function createCluster({ dataDir, cluster }: Place, confinement: Confineme
   }
 }
 
-async function initdb(folder: string, dataDir: string, confinement: Confinement): Promise<void> {
+async function initdb(folder: string, { dataDir, maxConnections }: Place, confinement: Confinement): Promise<void> {
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-  const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const given = Object.entries({ ...settings, max_connections: maxConnections }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
   const args = ['-D', folder, '-U', 'postgres', '--auth=reject', '--no-instructions', ...locale, ...given]
   const { file, args: all, options } = commandOf(confinement, 'initdb', args)
   const child = spawn(file, all, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true })

@@ -60,8 +60,24 @@ const nobodysPid = '9999999'
  * now, as in every restarted container. The rest stays, so that it still looks for memory of surviving children.
  */
 export function disownLockFile({ cluster, socket }: { cluster: string; socket: string }): void {
-  // No links: as root we write in a folder of another user.
-  const descriptor = openSync(nameOf(cluster), constants.O_RDWR | constants.O_NOFOLLOW)
+  const descriptor = openIfThere(nameOf(cluster))
+  if (descriptor !== undefined) takeNumberOut(descriptor)
+  if (!existsSync(socket)) return
+  for (const name of readdirSync(socket)) if (name.startsWith('.s.PGSQL.')) rmSync(join(socket, name))
+}
+
+/** Undefined when its owner came to its end meanwhile, and took it away. */
+function openIfThere(file: string): number | undefined {
+  try {
+    // No links: as root we write in a folder of another user.
+    return openSync(file, constants.O_RDWR | constants.O_NOFOLLOW)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function takeNumberOut(descriptor: number): void {
   try {
     const { nlink } = fstatSync(descriptor)
     const [pid = '', ...rest] = readFileSync(descriptor, 'utf8').split('\n')
@@ -69,6 +85,4 @@ export function disownLockFile({ cluster, socket }: { cluster: string; socket: s
   } finally {
     closeSync(descriptor)
   }
-  if (!existsSync(socket)) return
-  for (const name of readdirSync(socket)) if (name.startsWith('.s.PGSQL.')) rmSync(join(socket, name))
 }

@@ -1,12 +1,12 @@
 import { type Json, recordOf, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import type { LocalProgram } from '../local/programs.ts'
+import { createQueue, type Queue } from '../queue.ts'
 import { cleanText } from '../remote/connection.ts'
 import { RuntimeFailure } from '../runtime.ts'
 import { jsonRpc, type PeerRequest, RpcError, unknownMethod } from './json-rpc.ts'
 import { offeredMode, offeredModel } from './options.ts'
 import type { ProgramKind, Task } from './programs.ts'
-import { createQueue, type Queue } from './queue.ts'
 
 /** What a program says in the course of a turn. */
 export type TurnItem =
@@ -180,7 +180,7 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
         isOver = true
       })
       return {
-        next: (ms, signal) => queue.next(ms, signal),
+        next: (ms, signal) => queue.next(arrived => pause(ms, AbortSignal.any([signal, arrived]))),
         leave() {
           if (turn !== queue) return
           turn = undefined

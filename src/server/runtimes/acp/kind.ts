@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { checkStart } from '../local/check-start.ts'
 import { createKeptPrograms } from '../local/kept-programs.ts'
 import { type Capabilities, noCapabilities, type Runtime, type RuntimeEndpoint, type RuntimeKind } from '../runtime.ts'
 import type { Agent } from './agent.ts'
@@ -23,27 +23,13 @@ export function acpKind(deps: AcpDeps): RuntimeKind {
     spec: 'acp',
     capabilities,
     connect: endpoint => acpRuntime(deps, endpoint),
-    async check(endpoint, signal) {
-      const sessionId = `check-${randomUUID()}`
-      try {
-        const started = startAgent(deps, endpoint, { sessionId, model: '', asks: false })
-        const agent = await untilAborted(started, signal)
-        await agent.stop()
-      } finally {
-        await deps.sandboxes.remove(sessionId)
-      }
+    check(endpoint, signal) {
+      const start = (sessionId: string) => startAgent(deps, endpoint, { sessionId, model: '', asks: false })
+      return checkStart({ sandboxes: deps.sandboxes, signal, start })
     },
     // The models are ours: the gateway lists them.
     models: async () => [],
   }
-}
-
-/** Gives up with the signal; what was started then ends with its sandbox. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    work.then(resolve, reject)
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
 }
 
 /** One program for each session, kept for a while between prompts. */

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 
@@ -89,27 +90,11 @@ const gemini: ProgramKind = {
 
 const opencode: ProgramKind = {
   name: 'opencode',
-  env: () => ({
-    OPENCODE_DISABLE_AUTOUPDATE: '1',
-    OPENCODE_DISABLE_MODELS_FETCH: '1',
-    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
-  }),
-  homeFiles: ({ gatewayUrl, gatewayKey }, { model, asks }) => ({
+  env: () => opencodeVariables,
+  homeFiles: (surroundings, { model, asks }) => ({
     '.config/opencode/opencode.json': JSON.stringify({
-      provider: {
-        switchyard: {
-          npm: '@ai-sdk/anthropic',
-          name: 'switchyard',
-          options: { baseURL: `${gatewayUrl}/v1`, apiKey: gatewayKey },
-          models: { [model]: { name: model, tool_call: true, limit: { context: 200_000, output: 16_000 } } },
-        },
-      },
-      model: `switchyard/${model}`,
-      small_model: `switchyard/${model}`,
+      ...opencodeSettings(surroundings, model),
       permission: { '*': asks ? 'ask' : 'allow' },
-      share: 'disabled',
-      autoupdate: false,
     }),
   }),
 }

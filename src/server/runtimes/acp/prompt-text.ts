@@ -1,5 +1,6 @@
-import type { NewEvent, TextBlock } from '../../../contract/events.ts'
-import { isRecord, recordsOf, textOf } from '../../platform/json.ts'
+import { askedBy, type NewEvent, type TextBlock } from '../../../contract/events.ts'
+import { recordsOf, textOf } from '../../platform/json.ts'
+import { goOnWords, paragraphs, placeOf } from '../prompt-words.ts'
 import { shortened } from '../remote/shortened.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
@@ -23,13 +24,11 @@ export async function readPast(history: AsyncIterable<NewEvent>, promptId: strin
     if (entry !== undefined) said.push(entry)
     if (event.type === 'agent.tool_use') open.add(textOf(event['tool_use_id']))
     if (event.type === 'agent.tool_result') open.delete(textOf(event['tool_use_id']))
-    if (event.type === 'session.status_idle') isWaiting = reasonOf(event) === 'requires_action'
+    if (event.type === 'session.status_idle') isWaiting = askedBy(event).length > 0
     if (event.type === 'session.status_running') isWaiting = false
   }
   return { said, openCalls: [...open], isWaiting }
 }
-
-const reasonOf = ({ stop_reason: reason }: NewEvent): string => (isRecord(reason) ? textOf(reason['type']) : '')
 
 const longestEntry = 4_000
 
@@ -69,21 +68,15 @@ const longestConversation = 200_000
 /** The text of a prompt. The protocol has no place for a system prompt: it stands in front of the first one. */
 export function promptText({ session, prompt, memories, past, isNew, isAgain }: Sent): string {
   const system = prompt.system ?? (isNew ? session.system : '')
-  const zone = isNew && session.timezone !== null ? `The user's time zone is ${session.timezone}.` : ''
   const text = joined(prompt.parts)
-  return [
+  return paragraphs(
     system,
-    zone,
+    isNew ? placeOf(session) : '',
     isNew ? memories : '',
     isNew && past.said.length > 0 ? conversation(past.said) : '',
-    isAgain ? `${goOn}\n${text}` : text,
-  ]
-    .filter(part => part.trim() !== '')
-    .join('\n\n')
+    isAgain ? `${goOnWords}\n${text}` : text,
+  )
 }
-
-const goOn =
-  'Your last turn was cut off. Look at what is done already, do not repeat it, and finish what was asked. It was:'
 
 const joined = (parts: readonly TextBlock[]): string => parts.map(({ text }) => text).join('\n')
 

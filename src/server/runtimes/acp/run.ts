@@ -1,7 +1,8 @@
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import type { KeptPrograms } from '../local/kept-programs.ts'
+import { type BudgetStop, keyIsGone } from '../endings.ts'
+import { endWhereLost, type KeptPrograms } from '../local/kept-programs.ts'
 import { type LentRun, lendRun } from '../local/lent-run.ts'
 import type { LocalPrograms } from '../local/programs.ts'
 import {
@@ -18,12 +19,12 @@ import { callPolicy } from './policy.ts'
 import { programKind, setupOf, type Task } from './programs.ts'
 import { type Past, promptText, readPast } from './prompt-text.ts'
 import { resultEvent } from './tool-calls.ts'
-import { followTurn, type Stop } from './turn.ts'
+import { followTurn } from './turn.ts'
 
 export interface AcpDeps {
   readonly programs: LocalPrograms
   readonly sandboxes: Pick<Sandboxes, 'remove'>
-  /** Records that a session's sandbox is in use. */
+  /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
   /** What the session's agent remembers. */
   readonly memories: Pick<SessionMemories, 'block'>
@@ -89,17 +90,12 @@ export async function* runPrompt(given: Omit<Run, 'past'>): AsyncGenerator<Batch
   }
 }
 
-/** A program must not go on working for a session that another server has now. */
-async function endWhereLost({ context, kept, prompt, session }: Run): Promise<void> {
-  await context.payer(prompt).catch(() => kept.end(session.id))
-}
-
 async function* turnOf(run: Run): AsyncGenerator<Batch> {
   const { context, deps, past, prompt, session } = run
   if (!(await context.payer(prompt))) return yield [keyIsGone]
   const policy = callPolicy(session.tools)
-  let stop: Stop | undefined
-  const onBudgetReached = (reached: Stop['reached'], message: string) => {
+  let stop: BudgetStop | undefined
+  const onBudgetReached = (reached: BudgetStop['reached'], message: string) => {
     stop ??= { reached, message }
   }
   const lent = lendRun({ session, prompt, context, onBudgetReached })
@@ -115,11 +111,6 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
     giveBack()
   }
 }
-
-const keyIsGone = failed(
-  'billing_error',
-  'the key that queued the prompt was revoked or has expired; send it again with another key',
-)
 
 interface Ready {
   readonly agent: Agent
@@ -157,10 +148,6 @@ async function readyAgent(run: Run, lent: LentRun): Promise<Ready> {
 
 async function begin({ deps, endpoint, session }: Run, task: Task): Promise<Agent> {
   const agent = await startAgent(deps, endpoint, { ...task, sessionId: session.id })
-  await deps
-    .markSandboxRunning(session.id)
-    .catch((cause: unknown) =>
-      deps.log.debug({ err: cause, session_id: session.id }, 'the state of a sandbox was not recorded'),
-    )
+  await deps.markSandboxRunning(session.id)
   return agent
 }

@@ -1,23 +1,18 @@
-import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
+import type { NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
+import { type BudgetStop, pausedBy } from '../endings.ts'
 import { type Batch, failed, idle, type RunContext } from '../runtime.ts'
 import type { AgentTurn, TurnItem } from './agent.ts'
 import { Normalizer } from './normalize.ts'
 import type { CallPolicy } from './policy.ts'
 import { createQuestions, type Questions } from './questions.ts'
 
-/** A budget that has no room for a call of the program. */
-export interface Stop {
-  readonly reached: BudgetReached
-  readonly message: string
-}
-
 interface Options {
   readonly turn: AgentTurn
   readonly context: RunContext
   readonly policy: CallPolicy
   /** Set once a budget has stopped the program. */
-  readonly stop: () => Stop | undefined
+  readonly stop: () => BudgetStop | undefined
 }
 
 interface Followed extends Options {
@@ -63,7 +58,7 @@ function* left({ context, stop, questions, normalizer }: Followed, reason: strin
   const end = context.signal.aborted ? undefined : stop()
   // Without it the log would go on saying that a person is asked.
   const running = questions.areOpen ? [{ type: 'session.status_running' }] : []
-  yield* told([...normalizer.end(reason), ...running, ...(end ? [paused(end)] : [])])
+  yield* told([...normalizer.end(reason), ...running, ...(end ? [pausedBy(end)] : [])])
 }
 
 function* take({ context, normalizer, questions }: Followed, item: TurnItem): Generator<Batch> {
@@ -82,8 +77,6 @@ type End = Extract<TurnItem, { kind: 'ended' | 'failed' }>
 
 const isEnd = (item: TurnItem | undefined): item is End => item?.kind === 'ended' || item?.kind === 'failed'
 
-const paused = ({ reached, message }: Stop): NewEvent => idle(reached, { type: 'budget_reached', message })
-
 const cutOff: Readonly<Record<string, string>> = {
   max_tokens: 'the answer was cut off at its limit',
   max_turn_requests: 'the program has made as many model calls as it may in one turn',
@@ -91,8 +84,8 @@ const cutOff: Readonly<Record<string, string>> = {
 }
 
 /** The last event of a run. A refusal for lack of money reaches the program before us, and may have ended its turn. */
-function lastOf(item: End, stop: Stop | undefined): NewEvent {
-  if (stop) return paused(stop)
+function lastOf(item: End, stop: BudgetStop | undefined): NewEvent {
+  if (stop) return pausedBy(stop)
   if (item.kind === 'failed') return failed(item.failure.type, item.failure.message)
   const { stopReason } = item
   if (stopReason === 'refusal') return idle({ type: 'refusal' })

@@ -4,6 +4,7 @@ import type { Call, Sink } from '../../gateway/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { usedUpBudget } from '../endings.ts'
 import type { Payer, RunPrompt, RunSession } from '../runtime.ts'
 import { type Answer, collectAnswer } from './answer.ts'
 
@@ -133,12 +134,6 @@ function refusedByUs(error: AppError): ModelResult {
   const budget = usedUpBudget(error)
   if (budget) return { budget, message: error.message }
   return { failure: { ...failureOf(error), isRepeatable: false, retryAfterMs: toldToWait(error.headers) } }
-}
-
-/** The budget without room, which the gateway names as the cause; undefined when a provider wants to be paid. */
-function usedUpBudget({ code, cause }: AppError): BudgetReached | undefined {
-  const { type } = (cause ?? {}) as { readonly type?: unknown }
-  return code === 'budget_exceeded' && type === 'budget_reached' ? (cause as BudgetReached) : undefined
 }
 
 function failureOf({ code, message }: AppError): { type: string; message: string } {

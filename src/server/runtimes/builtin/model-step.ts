@@ -1,6 +1,7 @@
-import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
+import type { NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { pause } from '../../platform/timers.ts'
+import { keyIsGoneReason, pausedBy } from '../endings.ts'
 import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import { answerEvents, modelUsage } from './answer-events.ts'
@@ -31,7 +32,8 @@ export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
       return goesOn
     }
     if ('budget' in result) {
-      yield [requestEnd(startId, { is_error: true }), usageEvent(run), paused(result.budget, result.message)]
+      const stop = { reached: result.budget, message: result.message }
+      yield [requestEnd(startId, { is_error: true }), usageEvent(run), pausedBy(stop)]
       return false
     }
     const { failure } = result
@@ -66,7 +68,7 @@ async function* request(
   }
   const body = modelRequestBody({ session, prompt: current, memories, messages: conversation.messages, tools })
   const payer = await context.payer(current)
-  if (!payer) return { result: { failure: keyIsGone }, ids }
+  if (!payer) return { result: { failure: { ...keyIsGoneReason, isRepeatable: false } }, ids }
   const { signal } = context
   const result = await callModel(deps.gateway, {
     session,
@@ -78,12 +80,6 @@ async function* request(
     onText,
   })
   return { result, ids }
-}
-
-const keyIsGone: ModelFailure = {
-  type: 'billing_error',
-  message: 'the key that queued the prompt was revoked or has expired; send it again with another key',
-  isRepeatable: false,
 }
 
 /** Waits; false when the run was stopped, or must be handed over, before the time was up. */
@@ -121,8 +117,6 @@ const usageEvent = ({ conversation }: Run): NewEvent => ({
   type: 'session.usage',
   usage: conversation.usageWith(undefined),
 })
-
-const paused = (reason: BudgetReached, message: string): NewEvent => idle(reason, { type: 'budget_reached', message })
 
 function retrying({ type, message }: ModelFailure, waitMs: number): NewEvent {
   const when = waitMs === 0 ? '' : `; trying again in ${Math.ceil(waitMs / 1000)} s`

@@ -1,4 +1,5 @@
 import type { EnabledTool } from '../../tools/toolset.ts'
+import { placeOf } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Block, Message } from './conversation.ts'
 
@@ -50,12 +51,12 @@ interface Beside {
  * The agent's own prompt first, then what every agent should know of its place, then what it remembers. Each session may
  * remember something else, so the cache is marked before that too.
  */
-function systemBlocks(system: string, { timezone }: RunSession, { memories, hasTools }: Beside): Block[] {
+function systemBlocks(system: string, session: RunSession, { memories, hasTools }: Beside): Block[] {
   const place = [
     hasTools
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
       : '',
-    timezone === null ? '' : `The user's time zone is ${timezone}.`,
+    placeOf(session),
   ]
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
   const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))

@@ -12,7 +12,7 @@ import type { Conversation } from './conversation.ts'
 export interface BuiltinDeps {
   readonly gateway: Pick<Gateway, 'call'>
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
-  /** Records that a session's sandbox is in use. */
+  /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
   /** What the session's agent remembers. */
   readonly memories: Pick<SessionMemories, 'block' | 'lend'>

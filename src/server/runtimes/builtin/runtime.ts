@@ -53,16 +53,14 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
   }
 }
 
-/** Opens the sandbox when a tool first needs it. Its recorded state is for people; no run fails by it. */
-function lentSandbox({ sandboxes, markSandboxRunning, log }: BuiltinDeps, sessionId: string): () => Promise<Sandbox> {
+/** Opens the sandbox when a tool first needs it. */
+function lentSandbox({ sandboxes, markSandboxRunning }: BuiltinDeps, sessionId: string): () => Promise<Sandbox> {
   let isMarked = false
   return async () => {
     const sandbox = await sandboxes.open(sessionId)
     if (!isMarked) {
       isMarked = true
-      await markSandboxRunning(sessionId).catch((cause: unknown) =>
-        log.debug({ err: cause, session_id: sessionId }, 'the state of a sandbox was not recorded'),
-      )
+      await markSandboxRunning(sessionId)
     }
     return sandbox
   }

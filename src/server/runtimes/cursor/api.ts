@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordOf, recordsOf, textIn, textOf } from '../../platform/json.ts'
 import type { Connection, Dialect } from '../remote/connection.ts'
-import { RuntimeFailure, type RuntimeModel } from '../runtime.ts'
+import { isRefusal, RuntimeFailure, type RuntimeModel } from '../runtime.ts'
 
 /** A branch that an agent has pushed. */
 export interface Branch {
@@ -140,10 +140,6 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
     },
   }
 }
-
-/** True for a refusal with that status. */
-export const isRefusal = (error: unknown, status: number): error is RuntimeFailure =>
-  error instanceof RuntimeFailure && error.status === status
 
 const noRun = (): RuntimeFailure => new RuntimeFailure('unknown_error', 'the runtime answered without a run')
 

@@ -1,5 +1,5 @@
-import { type Batch, RuntimeFailure } from '../runtime.ts'
-import { type CursorRun, isRefusal, type NativeEvent } from './api.ts'
+import { type Batch, isRefusal, RuntimeFailure } from '../runtime.ts'
+import type { CursorRun, NativeEvent } from './api.ts'
 import { isTerminal, outcomeOf } from './conclude.ts'
 import { isPassing } from './failures.ts'
 import { end, endOfStream, normalize, type Read } from './normalize.ts'

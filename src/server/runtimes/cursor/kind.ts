@@ -1,7 +1,7 @@
 import type { Outbound } from '../../platform/outbound.ts'
-import { createConnection } from '../remote/connection.ts'
+import { closing, createConnection } from '../remote/connection.ts'
 import type { RuntimeEndpoint, RuntimeKind } from '../runtime.ts'
-import { cursorApi, cursorDialect } from './api.ts'
+import { type CursorApi, cursorApi, cursorDialect } from './api.ts'
 import { cursorCapabilities, cursorRuntime } from './runtime.ts'
 import type { CursorDeps } from './task.ts'
 
@@ -12,14 +12,8 @@ interface Deps extends CursorDeps {
 /** The protocol of Cursor's cloud agents, version 1. Dialects: section 3. */
 export function cursorKind({ outbound, ...deps }: Deps): RuntimeKind {
   const connect = (endpoint: RuntimeEndpoint) => createConnection(outbound, endpoint, cursorDialect)
-  const once = async <T>(endpoint: RuntimeEndpoint, use: (api: ReturnType<typeof cursorApi>) => Promise<T>) => {
-    const connection = connect(endpoint)
-    try {
-      return await use(cursorApi(connection))
-    } finally {
-      await connection.close()
-    }
-  }
+  const once = <T>(endpoint: RuntimeEndpoint, use: (api: CursorApi) => Promise<T>) =>
+    closing(connect(endpoint), connection => use(cursorApi(connection)))
 
   return {
     spec: 'cursor',

@@ -1,4 +1,6 @@
-import { compact, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
+import { compact, type Json } from '../../platform/json.ts'
+import { paragraphs } from '../prompt-words.ts'
+import { repositoryIn } from '../repository.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
 interface FirstRequest {
@@ -13,27 +15,23 @@ interface FirstRequest {
 
 /** The body that makes an agent and begins its first run. Dialects: section 3.4. */
 export function agentBody({ agentId, session, prompt, memories, model }: FirstRequest): Json {
-  const texts = [prompt.system ?? session.system, memories, textOfParts(prompt)]
-  const text = texts.filter(part => part.trim() !== '').join('\n\n')
+  const text = paragraphs(prompt.system ?? session.system, memories, textOfParts(prompt))
   return { agentId, prompt: { text }, ...modelField(model), ...repositoryFields(session.environment) }
 }
 
 /** The body of a later run. The agent knows its system prompt by now; one of this prompt alone comes before the text. */
 export function runBody(prompt: Pick<RunPrompt, 'parts' | 'system'>, model: string | undefined): Json {
-  const texts = [prompt.system ?? '', textOfParts(prompt)]
-  return { prompt: { text: texts.filter(part => part.trim() !== '').join('\n\n') }, ...modelField(model) }
+  return { prompt: { text: paragraphs(prompt.system ?? '', textOfParts(prompt)) }, ...modelField(model) }
 }
 
 const textOfParts = ({ parts }: Pick<RunPrompt, 'parts'>): string => parts.map(({ text }) => text).join('\n\n')
 
 const modelField = (model: string | undefined): Json => (model === undefined ? {} : { model: { id: model } })
 
-/** Names the repository in the words of `environment`, and in those that older clients use. Gaps: section 5. */
 function repositoryFields(environment: Json): Json {
-  const source = recordOf(environment['source'])
-  const url = nonEmptyText(environment['repository']) ?? nonEmptyText(source['repository'])
-  if (url === undefined) return {}
-  const startingRef = nonEmptyText(environment['ref']) ?? nonEmptyText(source['ref'])
+  const repository = repositoryIn(environment)
+  if (!repository) return {}
+  const { url, ref: startingRef } = repository
   const autoCreatePR = environment['auto_create_pr'] ?? environment['autoCreatePr']
   return { repos: [compact({ url, startingRef })], ...(typeof autoCreatePR === 'boolean' && { autoCreatePR }) }
 }

@@ -1,5 +1,5 @@
-import { RuntimeFailure } from '../runtime.ts'
-import { isRefusal, newAgentId } from './api.ts'
+import { isRefusal, RuntimeFailure } from '../runtime.ts'
+import { newAgentId } from './api.ts'
 import { isPassing } from './failures.ts'
 import { createPatience } from './patience.ts'
 import { agentBody, isModelNamed, knownModel, runBody } from './request.ts'

@@ -1,7 +1,8 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import type { Caller } from '../../http/caller.ts'
+import { digestOf } from '../../platform/digest.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LentRun } from './lent-run.ts'
 
@@ -29,13 +30,13 @@ const longerThanClients = 72_000
 /** Listens for a program. */
 export async function openGateway(listen: ListenOptions, { serve, log }: Deps): Promise<ProgramGateway> {
   const key = `sk-run-${randomBytes(24).toString('base64url')}`
-  const expected = digest(key)
+  const expected = digestOf(key)
   let lent: LentRun | undefined
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // The routes say themselves which are for programs; this keeps those out that ask for no key.
     if (!/^\/v1(beta)?\//.test(request.url ?? '')) return refuse(response, 403, 'forbidden')
-    if (!timingSafeEqual(digest(presentedKey(request)), expected)) return refuse(response, 401, 'unauthorized')
+    if (!timingSafeEqual(digestOf(presentedKey(request)), expected)) return refuse(response, 401, 'unauthorized')
     const run = lent
     if (!run) return refuse(response, 403, 'no prompt is running')
     const caller = await run.caller()
@@ -65,8 +66,6 @@ export async function openGateway(listen: ListenOptions, { serve, log }: Deps): 
     },
   }
 }
-
-const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
 
 /** Wherever clients of the three providers put a key. */
 function presentedKey({ headers, url = '' }: IncomingMessage): string {

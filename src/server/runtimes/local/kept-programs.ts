@@ -1,3 +1,5 @@
+import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
+
 /** What is kept for a session: a program, and what its protocol knows of it. */
 export interface Keepable {
   /** Resolves when the program has ended. */
@@ -65,4 +67,17 @@ export function createKeptPrograms<T extends Keepable>({ idleMs }: { readonly id
       await Promise.all([...bySession.keys()].map(end))
     },
   }
+}
+
+interface Ended {
+  readonly kept: { end(sessionId: string): Promise<void> }
+  readonly context: Pick<RunContext, 'payer'>
+  readonly session: Pick<RunSession, 'id'>
+  readonly prompt: RunPrompt
+}
+
+/** A program must not go on working for a session that another server has now. */
+export async function endWhereLost({ kept, context, session, prompt }: Ended): Promise<void> {
+  // Whatever asks about the run rejects once it is another's.
+  await context.payer(prompt).catch(() => kept.end(session.id))
 }

@@ -1,6 +1,7 @@
 import type { BudgetReached } from '../../../contract/events.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { AppError } from '../../platform/errors.ts'
+import { usedUpBudget } from '../endings.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 
 /** A run that lends a program the right to call models. */
@@ -36,10 +37,4 @@ export function lendRun({ session, prompt, context, onBudgetReached }: Lending):
       return payer && { ...payer, role: 'user', ownerScope: session.owner_id, behalf: { run, refused } }
     },
   }
-}
-
-/** The budget without room, which the gateway names as the cause; undefined when a provider wants to be paid. */
-function usedUpBudget({ code, cause }: AppError): BudgetReached | undefined {
-  const { type } = (cause ?? {}) as { readonly type?: unknown }
-  return code === 'budget_exceeded' && type === 'budget_reached' ? (cause as BudgetReached) : undefined
 }

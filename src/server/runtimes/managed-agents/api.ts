@@ -1,7 +1,7 @@
 import { isRecord, type Json, jsonOr, nonEmptyText, recordOf, recordsOf, textIn } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { createConnection, type Dialect } from '../remote/connection.ts'
-import { type RuntimeEndpoint, RuntimeFailure, type RuntimeModel } from '../runtime.ts'
+import { isRefusal, type RuntimeEndpoint, RuntimeFailure, type RuntimeModel } from '../runtime.ts'
 
 /** Source: Dialects, section 1.1. */
 const dialect: Dialect = {
@@ -128,12 +128,12 @@ function frameOf(data: string, event: string | undefined): Json {
 }
 
 function unlessAbsent(error: unknown): void {
-  if (!(error instanceof RuntimeFailure && error.status === 404)) throw error
+  if (!isRefusal(error, 404)) throw error
 }
 
 /** Below a session's path, what is not there is the session. */
 function asGone(error: unknown): never {
-  if (error instanceof RuntimeFailure && error.status === 404)
+  if (isRefusal(error, 404))
     throw new RuntimeFailure('unknown_error', 'the session is gone at the runtime; go on in a new session', {
       status: 404,
       cause: error,

@@ -1,4 +1,6 @@
-import { compact, isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
+import { compact, isRecord, type Json, nonEmptyText, recordsOf } from '../../platform/json.ts'
+import { paragraphs, placeOf } from '../prompt-words.ts'
+import { repositoryIn } from '../repository.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
 const maxNameLength = 200
@@ -12,8 +14,7 @@ const metadataOf = ({ id, agent_id }: RunSession) =>
 /** The agent of a session: made at its first prompt, whose model it keeps. Dialects: section 1.3. */
 export function agentBody(session: RunSession, { model }: RunPrompt, memories: string): Json {
   const { tools, servers } = toolsOf(session)
-  const place = session.timezone === null ? '' : `The user's time zone is ${session.timezone}.`
-  const system = [session.system, place, memories].filter(text => text.trim() !== '').join('\n\n')
+  const system = paragraphs(session.system, placeOf(session), memories)
   return compact({
     name: nameOf(session),
     model,
@@ -71,12 +72,10 @@ export function sessionBody(session: RunSession, agent: string, environment_id: 
   })
 }
 
-/** Gaps: section 5 names the spellings. */
 function repositoryOf(environment: Json): Json | undefined {
-  const source = recordOf(environment['source'])
-  const url = nonEmptyText(environment['repository']) ?? nonEmptyText(source['repository'])
-  const ref = nonEmptyText(environment['ref']) ?? nonEmptyText(source['ref'])
-  if (url === undefined) return undefined
+  const found = repositoryIn(environment)
+  if (!found) return undefined
+  const { url, ref } = found
   return compact({ type: 'github_repository', url, checkout: ref && { type: 'branch', name: ref } })
 }
 

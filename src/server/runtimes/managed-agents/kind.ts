@@ -1,7 +1,7 @@
-import type { Outbound } from '../../platform/outbound.ts'
 import { pause } from '../../platform/timers.ts'
-import { noCapabilities, type RuntimeEndpoint, type RuntimeKind } from '../runtime.ts'
-import { type ManagedAgentsApi, managedAgentsApi } from './api.ts'
+import { closing } from '../remote/connection.ts'
+import { noCapabilities, type RuntimeKind } from '../runtime.ts'
+import { managedAgentsApi } from './api.ts'
 import { type ManagedAgentsDeps, managedAgentsRuntime } from './runtime.ts'
 
 /** `wait` is `pause` of the platform unless given. */
@@ -14,20 +14,7 @@ export function managedAgentsKind({ outbound, memories, wait = pause }: KindDeps
     spec: 'claude_managed_agents',
     capabilities,
     connect: endpoint => managedAgentsRuntime({ outbound, memories, wait, endpoint, capabilities }),
-    check: (endpoint, signal) => over(outbound, endpoint, api => api.probe(signal)),
-    models: (endpoint, signal) => over(outbound, endpoint, api => api.models(signal)),
-  }
-}
-
-async function over<T>(
-  outbound: Pick<Outbound, 'connect'>,
-  endpoint: RuntimeEndpoint,
-  work: (api: ManagedAgentsApi) => Promise<T>,
-): Promise<T> {
-  const api = managedAgentsApi(outbound, endpoint)
-  try {
-    return await work(api)
-  } finally {
-    await api.close()
+    check: (endpoint, signal) => closing(managedAgentsApi(outbound, endpoint), api => api.probe(signal)),
+    models: (endpoint, signal) => closing(managedAgentsApi(outbound, endpoint), api => api.models(signal)),
   }
 }

@@ -1,5 +1,5 @@
 import type { Outbound } from '../../platform/outbound.ts'
-import { cleanText } from '../remote/connection.ts'
+import { cleanText, closing } from '../remote/connection.ts'
 import {
   type Batch,
   type Capabilities,
@@ -49,14 +49,7 @@ export function managedAgentsRuntime(parts: Parts): Runtime {
         await api.close()
       }
     },
-    async dispose(session) {
-      const api = managedAgentsApi(outbound, endpoint)
-      try {
-        await disposeOf(api, session, wait)
-      } finally {
-        await api.close()
-      }
-    },
+    dispose: session => closing(managedAgentsApi(outbound, endpoint), api => disposeOf(api, session, wait)),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Batch, type Decision, RuntimeFailure, requiresAction } from '../runtime.ts'
+import { type Batch, type Decision, isRefusal, requiresAction } from '../runtime.ts'
 import type { PermissionRequest } from './api.ts'
 import type { Ask } from './state.ts'
 import { refsOf, setBack, store, type Turn } from './turn.ts'
@@ -48,7 +48,7 @@ export async function* decided(turn: Turn, asked: Ask, decision: Decision): Asyn
     turn.progress.failures = 0
   } catch (failure) {
     // 404: somebody else has answered, or the call was given up.
-    if (!(failure instanceof RuntimeFailure) || failure.status !== 404) {
+    if (!isRefusal(failure, 404)) {
       await setBack(turn, failure)
       await turn.inbox.put({ kind: 'decided', ask: asked, decision })
       return

@@ -2,9 +2,10 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import type { pause } from '../../platform/timers.ts'
-import { type Connection, createConnection } from '../remote/connection.ts'
+import { type Connection, closing, createConnection } from '../remote/connection.ts'
 import {
   type Capabilities,
+  isRefusal,
   noCapabilities,
   type Runtime,
   type RuntimeEndpoint,
@@ -39,14 +40,8 @@ const capabilities: Capabilities = {
 /** Agents of opencode servers. Dialects: section 2. */
 export function opencodeKind(deps: OpencodeDeps): RuntimeKind {
   /** Calls a server; nothing of the connection is left afterwards. */
-  async function asked<T>(endpoint: RuntimeEndpoint, call: (api: OpencodeApi) => Promise<T>): Promise<T> {
-    const connection = connect(deps, endpoint)
-    try {
-      return await call(opencodeApi(connection))
-    } finally {
-      await connection.close()
-    }
-  }
+  const asked = <T>(endpoint: RuntimeEndpoint, call: (api: OpencodeApi) => Promise<T>): Promise<T> =>
+    closing(connect(deps, endpoint), connection => call(opencodeApi(connection)))
 
   return {
     spec: 'opencode',
@@ -93,14 +88,12 @@ function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
     async dispose({ refs }) {
       const sessionId = refs.provider_session_id
       if (sessionId === null) return
-      const connection = connect(deps, endpoint)
-      try {
-        await opencodeApi(connection).removeSession(sessionId, AbortSignal.timeout(10_000))
-      } catch (error) {
-        if (!(error instanceof RuntimeFailure) || error.status !== 404) throw error
-      } finally {
-        await connection.close()
-      }
+      const removed = closing(connect(deps, endpoint), connection =>
+        opencodeApi(connection).removeSession(sessionId, AbortSignal.timeout(10_000)),
+      )
+      await removed.catch((error: unknown) => {
+        if (!isRefusal(error, 404)) throw error
+      })
     },
   }
 }

@@ -1,18 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { type BudgetReached, endsRun } from '../../../contract/events.ts'
+import { endsRun } from '../../../contract/events.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import { createKeptPrograms, type KeptPrograms } from '../local/kept-programs.ts'
+import { type BudgetStop, keyIsGone, pausedBy } from '../endings.ts'
+import { checkStart } from '../local/check-start.ts'
+import { createKeptPrograms, endWhereLost, type KeptPrograms } from '../local/kept-programs.ts'
 import { lendRun } from '../local/lent-run.ts'
+import { ownProvider } from '../local/opencode-settings.ts'
 import type { LocalPrograms } from '../local/programs.ts'
 import {
   type Batch,
   type Capabilities,
   failed,
-  idle,
   partsOf,
   type RunContext,
   type RunPrompt,
@@ -23,13 +24,13 @@ import {
 } from '../runtime.ts'
 import { closeCutOff, runPrompt } from './run.ts'
 import { type OpencodeServer, startServer } from './server.ts'
-import { ownProvider, permissionsOf } from './settings.ts'
+import { permissionsOf } from './settings.ts'
 
 /** What servers need that we start. */
 export interface LocalDeps {
   readonly programs: LocalPrograms
   readonly sandboxes: Pick<Sandboxes, 'remove'>
-  /** Records that a session's sandbox is in use. */
+  /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
   /** How long a server is kept after a run; five minutes unless given. */
   readonly idleMs?: number
@@ -72,24 +73,14 @@ export function localServers(
 }
 
 /** Starts a server in a sandbox of its own, and ends it. */
-export async function checkProgram(deps: LocalDeps, endpoint: RuntimeEndpoint, signal: AbortSignal): Promise<void> {
-  const sessionId = `check-${randomUUID()}`
-  try {
-    const starting = startServer(deps.programs, endpoint, { sessionId, task: { model: 'none', permission: {} } })
-    const server = await untilAborted(starting, signal)
-    await server.api.checkHealth(signal)
-    await server.stop()
-  } finally {
-    await deps.sandboxes.remove(sessionId)
-  }
-}
-
-/** Gives up with the signal; what was started then ends with its sandbox. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    work.then(resolve, reject)
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
+export function checkProgram(
+  { programs, sandboxes }: LocalDeps,
+  endpoint: RuntimeEndpoint,
+  signal: AbortSignal,
+): Promise<void> {
+  const task = { model: 'none', permission: {} }
+  const start = (sessionId: string) => startServer(programs, endpoint, { sessionId, task })
+  return checkStart({ sandboxes, signal, start, look: ({ api }) => api.checkHealth(signal) })
 }
 
 async function* runLocally(run: Run): AsyncGenerator<Batch> {
@@ -106,47 +97,34 @@ async function* runLocally(run: Run): AsyncGenerator<Batch> {
     yield [failed(error.type, error.message)]
   } finally {
     kept.release(session.id)
-    // A program must not go on working for a session that another server has now.
-    if (context.signal.aborted) await context.payer(prompt).catch(() => kept.end(session.id))
+    if (context.signal.aborted) await endWhereLost(run)
   }
 }
-
-const keyIsGone = failed(
-  'billing_error',
-  'the key that queued the prompt was revoked or has expired; send it again with another key',
-)
 
 /** The server of the session, with the model and the rules of this prompt. */
 async function readyServer({ deps, endpoint, kept, session, prompt }: Run): Promise<OpencodeServer> {
   const task = { model: prompt.model, permission: permissionsOf(session.tools) }
   const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, task })
   const server = await kept.take(session.id, start)
-  await deps.markSandboxRunning(session.id).catch((cause: unknown) => {
-    deps.log.debug({ err: cause, session_id: session.id }, 'the state of a sandbox was not recorded')
-  })
+  await deps.markSandboxRunning(session.id)
   if (isDeepStrictEqual(server.task, task)) return server
   // What the session has said and done stays in its home.
   await kept.end(session.id)
   return kept.take(session.id, start)
 }
 
-interface Reached {
-  readonly reason: BudgetReached
-  readonly message: string
-}
-
 /** Lends the run to the server. A budget without room stops the turn, which is taken up again later. */
 async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGenerator<Batch> {
   const { deps, endpoint, session, prompt, context } = run
   const stop = new AbortController()
-  const budget: { reached?: Reached } = {}
+  const budget: { stop?: BudgetStop } = {}
   const giveBack = program.lend(
     lendRun({
       session,
       prompt,
       context,
-      onBudgetReached(reason, message) {
-        budget.reached ??= { reason, message }
+      onBudgetReached(reached, message) {
+        budget.stop ??= { reached, message }
         stop.abort()
       },
     }),
@@ -157,12 +135,10 @@ async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGener
   try {
     for await (const batch of runPrompt({ ...deps, api, endpoint, provider: ownProvider }, session, prompt, lent)) {
       // The refusal that the program heard of is not how the run ends.
-      if (!budget.reached || !partsOf(batch).events.some(endsRun)) yield batch
+      if (!budget.stop || !partsOf(batch).events.some(endsRun)) yield batch
     }
-    if (budget.reached && !context.signal.aborted) yield [pausedBy(budget.reached)]
+    if (budget.stop && !context.signal.aborted) yield [pausedBy(budget.stop)]
   } finally {
     giveBack()
   }
 }
-
-const pausedBy = ({ reason, message }: Reached) => idle(reason, { type: 'budget_reached', message })

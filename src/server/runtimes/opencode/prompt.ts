@@ -1,4 +1,5 @@
 import { recordOf, textOf } from '../../platform/json.ts'
+import { goOnWords, paragraphs, placeOf } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { ListedMessage, PromptBody } from './api.ts'
 
@@ -15,8 +16,7 @@ interface Sent {
 
 /** A prompt as opencode takes it. Without a provider in the model's name, a foreign server uses the one it is set to. */
 export function promptBody({ session, prompt, memories, provider, isAgain }: Sent): PromptBody {
-  const zone = session.timezone === null ? '' : `The user's time zone is ${session.timezone}.`
-  const system = [prompt.system ?? session.system, zone, memories].filter(text => text.trim() !== '').join('\n\n')
+  const system = paragraphs(prompt.system ?? session.system, placeOf(session), memories)
   const model = provider === undefined ? splitModel(prompt.model) : { providerID: provider, modelID: prompt.model }
   return {
     ...(model && { model }),
@@ -25,11 +25,8 @@ export function promptBody({ session, prompt, memories, provider, isAgain }: Sen
   }
 }
 
-const goOn =
-  'Your last turn was cut off. Look at what is done already, do not repeat it, and finish what was asked. It was:'
-
 const textsOf = ({ parts }: RunPrompt, isAgain: boolean): string[] => [
-  ...(isAgain ? [goOn] : []),
+  ...(isAgain ? [goOnWords] : []),
   ...parts.map(({ text }) => text),
 ]
 

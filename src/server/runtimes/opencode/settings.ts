@@ -1,9 +1,7 @@
 import { type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
+import { opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
-
-/** The provider under which a server of ours knows all models of the gateway. */
-export const ownProvider = 'switchyard'
 
 /** What a server is started for; with another task it is started anew. */
 export interface Task {
@@ -45,27 +43,15 @@ export function permissionsOf(agentTools: unknown): Task['permission'] {
 /** How a server is started there. Variables of the configuration file win. Dialects: section 2.2. */
 export function setupOf(
   { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
-  { gatewayUrl, gatewayKey }: Surroundings,
+  surroundings: Surroundings,
   { model, permission, port, password }: Launch,
 ): Setup {
-  const options = { baseURL: `${gatewayUrl}/v1`, apiKey: gatewayKey }
-  const models = { [model]: { name: model, tool_call: true, limit: { context: 200_000, output: 16_000 } } }
-  const settings = {
-    provider: { [ownProvider]: { npm: '@ai-sdk/anthropic', name: 'Switchyard', options, models } },
-    model: `${ownProvider}/${model}`,
-    small_model: `${ownProvider}/${model}`,
-    permission,
-    share: 'disabled',
-    autoupdate: false,
-  }
+  const settings = { ...opencodeSettings(surroundings, model), permission }
   const serve = command.includes('serve') ? [] : ['serve']
   return {
     command: [...command, ...serve, '--port', String(port), '--hostname', '127.0.0.1'],
     env: {
-      OPENCODE_DISABLE_AUTOUPDATE: '1',
-      OPENCODE_DISABLE_MODELS_FETCH: '1',
-      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+      ...opencodeVariables,
       OPENCODE_CONFIG_CONTENT: JSON.stringify(settings),
       // A file in the workspace, which the agent itself may write, could loosen a rule.
       ...(permission['*'] !== 'allow' && { OPENCODE_DISABLE_PROJECT_CONFIG: '1' }),

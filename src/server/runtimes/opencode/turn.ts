@@ -3,6 +3,7 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Json } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import { pause } from '../../platform/timers.ts'
+import { createQueue } from '../queue.ts'
 import {
   type Batch,
   type Decision,
@@ -14,7 +15,6 @@ import {
   RuntimeFailure,
 } from '../runtime.ts'
 import type { OpencodeApi } from './api.ts'
-import { createInbox } from './inbox.ts'
 import { type Ask, type State, stateOf, storedState } from './state.ts'
 import { Transcript } from './transcript.ts'
 
@@ -54,7 +54,7 @@ export async function createTurn(
     prompt,
     context,
     transcript,
-    inbox: createInbox<Item>(),
+    inbox: createQueue<Item>(),
     wait: (ms: number, leave?: AbortSignal) =>
       wait(ms, leave ? AbortSignal.any([leave, context.signal]) : context.signal),
     /** Sessions that work for this one. */

@@ -1,7 +1,8 @@
 import type { ConfiguredHarness } from '../../config/config.ts'
 import { masked } from '../../platform/mask.ts'
+import { refusalFor } from '../../platform/outbound.ts'
 import type { ApiSpec, RuntimeEndpoint } from '../runtime.ts'
-import { type Guard, refusalOf } from './address.ts'
+import type { Guard } from './address.ts'
 import { type BuiltInRuntime, builtInRuntimes, factsOfSpec } from './catalogue.ts'
 import type { OpenedKey, RuntimeSeals } from './seals.ts'
 import type { CredentialRow, HarnessRow, RuntimeStore } from './store.ts'
@@ -131,7 +132,7 @@ function problemOf({ id, spec, origin, apiBase, key }: Given, { speaks, guard }:
   if (!speaks(spec)) return `cannot be used: this server does not speak ${spec}`
   if (key.problem !== undefined) return `cannot be used: ${key.problem}`
   if (key.apiKey === undefined && factsOfSpec[spec].needsKey) return lackOf[origin](id)
-  const refusal = apiBase === '' ? undefined : refusalOf(apiBase, guard)
+  const refusal = apiBase === '' ? undefined : refusalFor(apiBase, guard)
   return refusal === undefined ? undefined : `cannot be called: ${refusal}`
 }
 

@@ -1,4 +1,4 @@
-import { createRowSealer } from '../../db/sealed-rows.ts'
+import { createRowSealer, nextVersion } from '../../db/sealed-rows.ts'
 import { masked } from '../../platform/mask.ts'
 import { type Keyring, SealError } from '../../platform/seal.ts'
 import type { CredentialRow, HarnessRow } from './store.ts'
@@ -52,9 +52,6 @@ export function createRuntimeSeals(keyring: Keyring) {
     },
   }
 }
-
-/** Never one that was there before, also when a row was deleted meanwhile: an old copy of a row does not open. */
-const nextVersion = (before: number | undefined): number => Math.max(Date.now(), (before ?? 0) + 1)
 
 function opened(keyId: string | null, open: () => Buffer): OpenedKey {
   try {

@@ -50,6 +50,18 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** What `use` makes of something that has to be closed, once that is closed. */
+export async function closing<T extends { close(): Promise<void> }, R>(
+  open: T,
+  use: (open: T) => Promise<R>,
+): Promise<R> {
+  try {
+    return await use(open)
+  } finally {
+    await open.close()
+  }
+}
+
 const connectMs = 5_000
 const totalMs = 60_000
 const maxAnswerBytes = 32 * 1024 * 1024

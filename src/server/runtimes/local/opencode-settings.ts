@@ -1,0 +1,29 @@
+import type { Surroundings } from './programs.ts'
+
+/** The provider under which an opencode of ours knows all models of the gateway. */
+export const ownProvider = 'switchyard'
+
+/** It must not look for anything outside. Dialects: section 2.2. */
+export const opencodeVariables = {
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+} as const
+
+/** Settings with which opencode calls one of our models for everything; its permissions are for the caller to add. */
+export function opencodeSettings(
+  { gatewayUrl, gatewayKey }: Pick<Surroundings, 'gatewayUrl' | 'gatewayKey'>,
+  model: string,
+) {
+  const options = { baseURL: `${gatewayUrl}/v1`, apiKey: gatewayKey }
+  const models = { [model]: { name: model, tool_call: true, limit: { context: 200_000, output: 16_000 } } }
+  const name = `${ownProvider}/${model}`
+  return {
+    provider: { [ownProvider]: { npm: '@ai-sdk/anthropic', name: 'Switchyard', options, models } },
+    model: name,
+    small_model: name,
+    share: 'disabled',
+    autoupdate: false,
+  }
+}
