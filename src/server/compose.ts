@@ -104,7 +104,6 @@ import { createPausedSessions } from './sessions/paused-sessions.ts'
 import { createPromptQueue } from './sessions/prompt-queue.ts'
 import { promptStore } from './sessions/prompt-store.ts'
 import { createRedeemTicket } from './sessions/redeem-ticket.ts'
-import { releaseWhenIdle } from './sessions/release.ts'
 import { serveSessions } from './sessions/routes.ts'
 import { Runner } from './sessions/runner.ts'
 import { createSandboxMark } from './sessions/sandbox-mark.ts'
@@ -334,7 +333,8 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const eventLog = createEventLog({ pool, store: events, live })
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
-  const wakeUps = createWakeUps(databaseUrl, log)
+  const runsSessions = config.role !== 'api'
+  const wakeUps = createWakeUps(notifications)
   const runner = new Runner({
     sessions: sessionRows,
     prompts,
@@ -349,9 +349,9 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     runtimes,
     leases,
     leaseStore: leaseRows,
-    release: held => releaseWhenIdle({ pool, sessions: sessionRows, prompts, leases: leaseRows }, held),
     maxSessions: config.limits.maxSessions,
   })
+  if (runsSessions) wakeUps.listen(id => runner.wake(id), runner.lookAround)
   const disposal = createDisposal({
     store: disposalStore(pool),
     runtimes,
@@ -528,7 +528,6 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   serveWebhookEndpoints(app, { endpoints })
   serveEvents(app, { sessions, store: events, live, tickets, keys, shutdown: shutdown.signal })
 
-  const runsSessions = config.role !== 'api'
   return {
     app,
     sandboxDriver: sandboxes.driver,
@@ -538,7 +537,6 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     async start() {
       await notifications.start(owner)
       await modelsInForce.start()
-      await wakeUps.start()
       reseal.start()
       budgets.start()
       webhooks.startForgetting()
@@ -548,10 +546,6 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       disposal.start()
       ticker.start()
       delivery.start()
-      await wakeUps.listen(async sessionId => {
-        await runner.untilFree()
-        runner.wake(sessionId)
-      })
     },
     reload(next) {
       const isAllowKept = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
@@ -571,7 +565,6 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await leases.stop()
       await feed.stop()
       await live.stop()
-      await wakeUps.stop()
       await reseal.stop()
       await webhooks.stop()
       await modelsInForce.stop()

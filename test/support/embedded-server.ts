@@ -4,7 +4,7 @@ import { createLog } from '../../src/server/platform/log.ts'
 
 const [dataDir = ''] = process.argv.slice(2)
 try {
-  const server = await startEmbeddedPostgres({ dataDir, log: createLog('silent') })
+  const server = await startEmbeddedPostgres({ dataDir, maxConnections: 300, log: createLog('silent') })
   process.once('SIGTERM', () => void server.stop())
   process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
 } catch (error) {

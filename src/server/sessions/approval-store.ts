@@ -116,7 +116,7 @@ export function approvalStore(pool: Pool) {
       const text = `
         update approvals set state = case when expires_at <= clock_timestamp() then 'expired' else 'cancelled' end
         where session_id = $1 and state = 'pending'`
-      await on.query(text, [sessionId])
+      await on.query({ name: 'close_approvals', text, values: [sessionId] })
     },
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Client } from 'pg'
+import { Client, type Pool } from 'pg'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { storedPrompt, storedSession } from '../../../test/support/session-rows.ts'
 import { ownerLock } from '../db/notifications.ts'
@@ -119,25 +119,54 @@ test('a sandbox is shown as running only while the session has an owner', async 
   assert.equal((await rowOf(id))?.sandbox_status, 'stopped')
 })
 
-test('sessions without an owner are found, those that were cut off first', async () => {
-  const fresh = await freshDatabase()
-  const { take, unowned } = leaseStore(fresh.pool)
-  const ids = [
-    await storedSession(fresh.pool),
-    await storedSession(fresh.pool),
-    await storedSession(fresh.pool),
-  ] as const
-  const prompts = []
-  for (const id of ids) prompts.push(await storedPrompt(fresh.pool, id, { position: 1 }))
-  const idle = await storedSession(fresh.pool)
-  await take(ids[2], 'gone')
-  await promptStore(fresh.pool).start(fresh.pool, prompts[2] ?? '', 'run_1')
-  await fresh.pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [
-    ids[2],
+/** Sessions with a prompt each, the oldest first. */
+async function waitingSessions(pool: Pool, count: number) {
+  const waiting: { readonly id: string; readonly promptId: string }[] = []
+  for (let at = 0; at < count; at++) {
+    const id = await storedSession(pool)
+    waiting.push({ id, promptId: await storedPrompt(pool, id, { position: 1 }) })
+  }
+  return waiting
+}
+
+const idsOf = (taken: readonly { readonly sessionId: string }[]) => taken.map(({ sessionId }) => sessionId).sort()
+
+test('sessions with work that nobody does are taken together, the oldest prompts first', async () => {
+  const { pool } = await freshDatabase()
+  const { take, takeOldest } = leaseStore(pool)
+  const [cutOff, first, second, third] = await waitingSessions(pool, 4)
+  await storedSession(pool)
+  assert.ok(cutOff && first && second && third)
+  await take(cutOff.id, 'gone')
+  await promptStore(pool).start(pool, cutOff.promptId, 'run_1')
+  await pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [
+    cutOff.id,
   ])
-  assert.deepEqual(await unowned(10), [ids[2], ids[0], ids[1]])
-  assert.deepEqual(await unowned(1), [ids[2]])
-  await take(ids[0], 'somebody')
-  assert.deepEqual(await unowned(10), [ids[2], ids[1]])
-  assert.equal((await unowned(10)).includes(idle), false)
+  await take(second.id, 'somebody')
+  const taken = await takeOldest(2, 'one')
+  assert.deepEqual(idsOf(taken), [cutOff.id, first.id].sort())
+  assert.deepEqual(
+    taken.map(({ sessionId, fence, wasAbandoned }) => [sessionId === cutOff.id, fence, wasAbandoned]).sort(),
+    [
+      [false, 1, false],
+      [true, 2, true],
+    ],
+  )
+  assert.deepEqual(idsOf(await takeOldest(10, 'one')), [third.id], 'idle ones, and those of others, are left alone')
+  assert.deepEqual(await takeOldest(10, 'two'), [])
+})
+
+test('of many owners that look at once, each session goes to one', async () => {
+  const { pool } = await freshDatabase()
+  const { takeOldest } = leaseStore(pool)
+  const waiting = await waitingSessions(pool, 20)
+  const owners = Array.from({ length: 5 }, (_, at) => `owner-${at}`)
+  const taken: string[] = []
+  // Those who look at the same rows pass over what another is about to take, so it may need several looks.
+  while (taken.length < waiting.length) {
+    const found = await Promise.all(owners.map(owner => takeOldest(4, owner)))
+    taken.push(...idsOf(found.flat()))
+    assert.ok(found.flat().length > 0, 'somebody finds something')
+  }
+  assert.deepEqual(taken.sort(), waiting.map(({ id }) => id).sort())
 })

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { ownerLock } from '../db/notifications.ts'
-import type { Hold, Queryable } from './event-store.ts'
+import type { Hold } from './event-store.ts'
 import { firstInLine, isHeld } from './prompt-store.ts'
 
 /** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
@@ -14,19 +14,45 @@ const lease = `interval '15 seconds'`
 /** Without an owner no tool is at work. */
 const sandboxAtRest = `case sandbox_status when 'running' then 'stopped' else sandbox_status end`
 
-const takeText = `
-  with before as (select id, lease_owner from sessions where id = $1 for update)
+const isFree = (session: string) => `
+  ${session}.deleted_at is null and (${session}.lease_until is null or ${session}.lease_until < clock_timestamp())`
+
+/** Takes those of `which`, which locks them. */
+const takeText = (which: string) => `
+  with ${which}
   update sessions s
   set fence = fence + 1, lease_owner = $2, lease_until = clock_timestamp() + ${lease}
-  from before
-  where s.id = before.id and deleted_at is null and (lease_until is null or lease_until < clock_timestamp())
+  from before where s.id = before.id
   returning s.id as "sessionId", fence, before.lease_owner is not null as "wasAbandoned"`
+
+const takeOneText = takeText(`
+  before as (select id, lease_owner from sessions s where id = $1 and ${isFree('s')} for update)`)
+
+const takeOldestText = takeText(`
+  waiting as (
+    select p.session_id from prompts p join sessions s on s.id = p.session_id
+    where p.state in ('waiting', 'running') and ${isFree('s')} and not (${firstInLine(isHeld, 's.id')})
+    order by p.created_at limit $1
+  ), before as (
+    select id, lease_owner from sessions s
+    where id in (select session_id from waiting) and ${isFree('s')} for update skip locked
+  )`)
 
 const renewText = `
   update sessions s set lease_until = clock_timestamp() + ${lease}
   from unnest($1::text[], $2::bigint[]) as held (id, fence)
   where s.id = held.id and s.fence = held.fence and s.lease_owner is not null and deleted_at is null
   returning s.id`
+
+const handOverText = (condition: string) => `
+  update sessions
+  set lease_owner = null, lease_until = null, sandbox_status = ${sandboxAtRest}
+  where id = $1 and fence = $2 and lease_owner is not null and ${condition}`
+
+const releaseText = `
+  with work as (select from (${firstInLine(`${isHeld} as is_held`, '$1')}) first where not is_held),
+       freed as (${handOverText('not exists (select from work)')})
+  select exists (select from work) as has_work`
 
 /** The lease columns of `sessions`: who runs a session, and until when. */
 export type LeaseStore = ReturnType<typeof leaseStore>
@@ -35,8 +61,22 @@ export function leaseStore(pool: Pool) {
   return {
     /** Takes a free or expired lease under a new fence; undefined when another owner holds it, or nothing is there. */
     async take(sessionId: string, owner: string): Promise<TakenLease | undefined> {
-      const { rows } = await pool.query<TakenLease>({ name: 'take_lease', text: takeText, values: [sessionId, owner] })
+      const { rows } = await pool.query<TakenLease>({
+        name: 'take_lease',
+        text: takeOneText,
+        values: [sessionId, owner],
+      })
       return rows[0]
+    },
+
+    /** Takes sessions with work that nobody does, those with the oldest prompts first. */
+    async takeOldest(limit: number, owner: string): Promise<TakenLease[]> {
+      const { rows } = await pool.query<TakenLease>({
+        name: 'take_oldest',
+        text: takeOldestText,
+        values: [limit, owner],
+      })
+      return rows
     },
 
     /** Renews all given leases; one that was just given back stays free. The ids of those still ours. */
@@ -46,14 +86,22 @@ export function leaseStore(pool: Pool) {
       return rows.map(({ id }) => id)
     },
 
+    /**
+     * Gives a lease back unless a prompt can be worked on; false when there is one. One that is stored in this very moment
+     * is not seen: its wake-up comes after its commit, and then finds the lease free.
+     */
+    async release({ sessionId, fence }: Hold): Promise<boolean> {
+      const { rows } = await pool.query<{ has_work: boolean }>({
+        name: 'release_lease',
+        text: releaseText,
+        values: [sessionId, fence],
+      })
+      return !rows[0]?.has_work
+    },
+
     /** Gives a lease back, whatever waits. */
-    async handOver({ sessionId, fence }: Hold, on: Queryable = pool): Promise<void> {
-      const text = `
-        update sessions
-        set lease_owner = null, lease_until = null,
-            sandbox_status = ${sandboxAtRest}
-        where id = $1 and fence = $2 and lease_owner is not null`
-      await on.query(text, [sessionId, fence])
+    async handOver({ sessionId, fence }: Hold): Promise<void> {
+      await pool.query({ name: 'hand_over', text: handOverText('true'), values: [sessionId, fence] })
     },
 
     /**
@@ -78,21 +126,6 @@ export function leaseStore(pool: Pool) {
         expired += rowCount ?? 0
       }
       return expired
-    },
-
-    /** Sessions with work that nobody does: first those that were cut off, then by their oldest prompt. */
-    async unowned(limit: number): Promise<string[]> {
-      const { rows } = await pool.query<{ id: string }>(
-        `select s.id from sessions s join (
-           select session_id, bool_or(state = 'running') as was_cut_off, min(created_at) as since
-           from prompts where state in ('waiting', 'running') group by session_id
-         ) work on work.session_id = s.id
-         where s.deleted_at is null and (s.lease_until is null or s.lease_until < clock_timestamp())
-           and not (${firstInLine(isHeld, 's.id')})
-         order by was_cut_off desc, since limit $1`,
-        [limit],
-      )
-      return rows.map(({ id }) => id)
     },
   }
 }

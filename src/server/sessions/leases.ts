@@ -14,6 +14,7 @@ export interface HeldSession extends TakenLease {
 }
 
 interface Held extends HeldSession {
+  readonly takenAt: number
   readonly abandon: AbortController
 }
 
@@ -62,11 +63,20 @@ export class Leases {
   /** Takes the session; undefined when somebody else runs it, or it is gone. */
   async take(sessionId: string): Promise<HeldSession | undefined> {
     const lease = await this.#store.take(sessionId, this.#owner)
-    if (!lease) return undefined
+    return lease && this.#hold(lease)
+  }
+
+  /** Takes sessions with work that nobody does, up to a limit. */
+  async takeOldest(limit: number): Promise<HeldSession[]> {
+    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease))
+  }
+
+  #hold(lease: TakenLease): HeldSession {
     const abandon = new AbortController()
-    const held: Held = { ...lease, abandon, lost: abandon.signal, onStop: () => undefined }
+    const takenAt = performance.now()
+    const held: Held = { ...lease, takenAt, abandon, lost: abandon.signal, onStop: () => undefined }
     if (this.#held.size === 0) this.#renewedAt = performance.now()
-    this.#held.set(sessionId, held)
+    this.#held.set(lease.sessionId, held)
     return held
   }
 
@@ -82,14 +92,16 @@ export class Leases {
 
   /** Renews all leases, and looks for stop requests whose hint was lost. */
   async #renew(): Promise<void> {
-    const before = [...this.#held.values()]
-    if (before.length === 0) return
     const startedAt = performance.now()
+    // A lease that was just taken lives long enough, and most sessions end before.
+    const all = [...this.#held.values()]
+    const before = all.filter(({ takenAt }) => startedAt - takenAt > this.#pace.renewMs)
     try {
-      const ours = new Set(await this.#store.renew(before))
+      const ours = new Set(before.length > 0 ? await this.#store.renew(before) : [])
       this.#renewedAt = startedAt
       for (const held of before) if (!ours.has(held.sessionId)) this.#lose(held)
-      for (const { session_id, run_id } of await this.#prompts.stopRequests(before))
+      if (all.length === 0) return
+      for (const { session_id, run_id } of await this.#prompts.stopRequests(all))
         this.#held.get(session_id)?.onStop(run_id)
     } catch (error) {
       const cause = asUnavailable(error)

@@ -1,31 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
-import { registryOf } from '../../../test/support/registry-of.ts'
+import { createEngine as createEngineOf, type Part, plays } from '../../../test/support/session-engine.ts'
 import type { BudgetReached, NewEvent } from '../../contract/events.ts'
-import type { PromptMode } from '../../contract/sessions.ts'
-import type { Notifications } from '../db/notifications.ts'
 import { masterCaller } from '../http/caller.ts'
-import { createLog } from '../platform/log.ts'
-import { type Batch, failed, idle, type Runtime } from '../runtimes/runtime.ts'
-import { approvalStore } from './approval-store.ts'
-import { createApprovals } from './approvals.ts'
-import { createEventLog } from './event-log.ts'
+import { failed, idle } from '../runtimes/runtime.ts'
 import { eventStore } from './event-store.ts'
-import { leaseStore } from './lease-store.ts'
-import { Leases } from './leases.ts'
-import { LiveEvents } from './live-events.ts'
 import { pauseStore } from './pause-store.ts'
-import { createPromptQueue } from './prompt-queue.ts'
-import { promptStore } from './prompt-store.ts'
-import { releaseWhenIdle } from './release.ts'
-import { Runner } from './runner.ts'
-import { sessionStore, toSession } from './session-store.ts'
-import { createSessions } from './sessions.ts'
-import { createWaitForPrompt } from './wait-for-prompt.ts'
 
 const { pool } = await freshDatabase()
-const log = createLog('silent')
 const reached: BudgetReached = {
   type: 'budget_reached',
   scope: 'session',
@@ -38,112 +21,9 @@ const noBudget = idle(reached, { type: 'budget_reached', message: 'no money' })
 const said: NewEvent = { type: 'agent.message', content: [{ type: 'text', text: 'so far' }] }
 const done = idle({ type: 'end_turn' })
 
-/** The batches of one run, and what happens before them. */
-type Part = (sessionId: string) => Promise<readonly Batch[]>
-
-const plays =
-  (...batches: Batch[]): Part =>
-  async () =>
-    batches
 const pausing = plays([said], [noBudget])
 
-/** The engine of one process over a runtime that plays `parts`, one a run, then ends. Wake-ups are the test's to deliver. */
-function createEngine(t: TestContext, ...parts: Part[]) {
-  const woken = new Set<string>()
-  const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
-  const runs: string[] = []
-  const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
-    id: 'builtin',
-    capabilities: { steer: true } as Runtime['capabilities'],
-    async *run({ id }, _prompt, { signal, prompts }) {
-      if (signal.aborted) return
-      runs.push((await prompts()).map(({ parts: [part] }) => part?.text).join('+'))
-      yield* await (parts.shift() ?? plays([done]))(id)
-    },
-    dispose: async () => undefined,
-  }
-  const runtimes = registryOf(runtime as Runtime)
-  const approvals = approvalStore(pool)
-  const sessions = sessionStore(pool)
-  const prompts = promptStore(pool)
-  const pauses = pauseStore(pool)
-  const leaseRows = leaseStore(pool)
-  const events = eventStore(pool)
-  const live = new LiveEvents({ store: events, notifications, owner: 'me', log })
-  const eventLog = createEventLog({ pool, store: events, live })
-  const leases = new Leases({ store: leaseRows, prompts, notifications, owner: 'me', log })
-  const wakeUps = { send: async (_client: unknown, id: string) => void woken.add(id) }
-  const reads = { find: async () => undefined, version: async () => undefined }
-  const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
-  const shared = { sessions, prompts, pauses, approvals, events, eventLog, live, log, agents, runtimes }
-  const runner = new Runner({
-    ...shared,
-    keys: { byId: () => undefined },
-    leases,
-    leaseStore: leaseRows,
-    release: held => releaseWhenIdle({ pool, sessions, prompts, leases: leaseRows }, held),
-    maxSessions: 10,
-  })
-  const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
-  const rules = createSessions({
-    ...shared,
-    pool,
-    store: sessions,
-    approvals: createApprovals({ pool, store: approvals, sessions, eventLog }),
-    queue,
-    budgets: { setLimits: async () => undefined },
-    defaultModel: () => 'demo',
-    dispose: async () => undefined,
-  })
-  t.after(async () => {
-    await runner.drain(0)
-    await leases.stop()
-    await live.stop()
-  })
-
-  const engine = {
-    rules,
-    runs,
-    wait: createWaitForPrompt({ prompts, pauses, live }),
-    woken,
-    /** Delivers the wake-ups, and waits until all work is done. */
-    async settle() {
-      while (woken.size > 0) {
-        const ids = [...woken]
-        woken.clear()
-        for (const id of ids) runner.wake(id)
-        await Promise.all(ids.map(id => runner.settled(id)))
-      }
-    },
-    create: async () => (await rules.create({}, masterCaller, undefined)).id,
-    prompt: (id: string, text: string, mode?: PromptMode) =>
-      rules.prompt(
-        id,
-        { parts: [{ type: 'text', text }], model: 'demo', mode },
-        { caller: masterCaller, idempotency: undefined },
-      ),
-    /** As when its budget has room again. */
-    async resume(id: string) {
-      await pool.query('update prompts set held_by = null where session_id = $1', [id])
-      woken.add(id)
-    },
-    statusOf: async (id: string) => toSession(await rules.find(id, masterCaller)).status,
-    queueOf: async (id: string) =>
-      (await rules.queue(id, masterCaller, { after: undefined, limit: 100 })).map(
-        ({ parts: [part], state, held_by }) => `${part?.text} ${state}${held_by === null ? '' : ` (${held_by})`}`,
-      ),
-    logOf: async (id: string) => (await events.page(id, 0, 1_000)).map(endOrType),
-  }
-  return engine
-}
-
-/** The type of an event; how and with what details it ended a run. */
-function endOrType({ type, ...event }: NewEvent): string {
-  if (type !== 'session.status_idle') return type
-  const { type: reason } = event['stop_reason'] as { type: string }
-  const details = event['stop_details'] as { type?: string } | null
-  return `idle ${details?.type ?? reason}`
-}
+const createEngine = (t: TestContext, ...parts: Part[]) => createEngineOf(t, { pool, parts })
 
 test('a run that a budget stops keeps its log and its place; the session is idle, free, and goes on once resumed', async t => {
   const engine = createEngine(t, pausing, plays([said], [done]))

@@ -84,7 +84,11 @@ export function promptStore(pool: Pool) {
     /** The prompt that a client already queued under this message id. */
     async withMessageId(on: Queryable, sessionId: string, messageId: string): Promise<string | undefined> {
       const text = 'select id from prompts where session_id = $1 and message_id = $2'
-      const { rows } = await on.query<{ id: string }>(text, [sessionId, messageId])
+      const { rows } = await on.query<{ id: string }>({
+        name: 'prompt_of_message',
+        text,
+        values: [sessionId, messageId],
+      })
       return rows[0]?.id
     },
 
@@ -94,7 +98,7 @@ export function promptStore(pool: Pool) {
                min(position) filter (where state = 'waiting') as first_position,
                exists (select from dialect_sessions where session_id = $1 and archived_at is not null) as is_archived
         from prompts where session_id = $1 and state in ('waiting', 'running')`
-      const { rows } = await on.query<QueueFacts>(text, [sessionId])
+      const { rows } = await on.query<QueueFacts>({ name: 'queue_facts', text, values: [sessionId] })
       return rows[0] ?? { waiting: 0, running: 0, first_position: null, is_archived: false }
     },
 
@@ -104,7 +108,7 @@ export function promptStore(pool: Pool) {
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
       const { id, sessionId, position, parts, model, system, mode, messageId, principal, keyId } = prompt
       const values = [id, sessionId, position, JSON.stringify(parts), model, system, mode, messageId, principal, keyId]
-      await on.query(text, values)
+      await on.query({ name: 'insert_prompt', text, values })
     },
 
     /** What the session's owner works on next; undefined also while the first in line waits for its budget. */
@@ -128,7 +132,7 @@ export function promptStore(pool: Pool) {
       const text = `
         update prompts set state = 'running', held_by = null, run_id = $2, started_at = clock_timestamp()
         where id = $1 and state = 'waiting'`
-      await on.query(text, [id, runId])
+      await on.query({ name: 'start_prompt', text, values: [id, runId] })
     },
 
     /** Counts one more attempt after a crash. */
@@ -140,7 +144,7 @@ export function promptStore(pool: Pool) {
     async finish(on: Queryable, sessionId: string, state: 'done' | 'error' | 'cancelled'): Promise<void> {
       const text = `
         update prompts set state = $2, ended_at = clock_timestamp() where session_id = $1 and state = 'running'`
-      await on.query(text, [sessionId, state])
+      await on.query({ name: 'finish_prompts', text, values: [sessionId, state] })
     },
 
     /** Cancels what waits and what runs. */
@@ -164,7 +168,11 @@ export function promptStore(pool: Pool) {
       const text = `
         select distinct session_id, run_id from prompts
         where session_id = any ($1) and state = 'running' and stop_requested`
-      const { rows } = await pool.query<StopRequest>(text, [holds.map(({ sessionId }) => sessionId)])
+      const { rows } = await pool.query<StopRequest>({
+        name: 'stop_requests',
+        text,
+        values: [holds.map(({ sessionId }) => sessionId)],
+      })
       return rows
     },
 

@@ -15,12 +15,12 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly leases: Leases
   readonly leaseStore: LeaseStore
-  /** Gives the lease back unless a prompt waits; true when it was given back. */
-  readonly release: (held: HeldSession) => Promise<boolean>
   readonly maxSessions: number
 }
 
 const sweepMs = 5_000
+/** Between two looks for work while there is more than this process has room for. */
+const fillMs = 20
 const settleMs = 2_000
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
 const silentOwnerMs = 5_000
@@ -32,8 +32,12 @@ export class Runner {
   /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
   readonly #wokenAgain = new Set<string>()
   readonly #shutdown = new AbortController()
-  #slotFreed: (() => void)[] = []
   #stopSweeping: (() => Promise<void>) | undefined
+  /** There may be work that there was no room for. */
+  #isBehind = false
+  #filling: Promise<void> | undefined
+  /** Slots for sessions that are being taken. */
+  #reserved = 0
   #isDraining = false
 
   constructor(deps: RunnerDeps) {
@@ -53,22 +57,18 @@ export class Runner {
     return this.#active.size
   }
 
-  /** Resolves once a session could be started without passing the limit. */
-  async untilFree(): Promise<void> {
-    while (this.#active.size >= this.#deps.maxSessions && !this.#isDraining) {
-      await new Promise<void>(resolve => this.#slotFreed.push(resolve))
-    }
-  }
-
-  /** Starts to work on a session, unless this or another process does. */
+  /** Starts to work on a session, unless this or another process does; later when there is no room. */
   wake(sessionId: string): void {
     if (this.#isDraining) return
-    if (this.#active.has(sessionId)) {
-      this.#wokenAgain.add(sessionId)
-      return
-    }
-    const loop = this.#drive(sessionId).finally(() => this.#ended(sessionId))
-    this.#active.set(sessionId, loop)
+    if (this.#active.has(sessionId)) this.#wokenAgain.add(sessionId)
+    else if (this.#free <= 0) this.#isBehind = true
+    else this.#begin(sessionId, this.#deps.leases.take(sessionId))
+  }
+
+  /** Looks for work now: hints may have been lost. */
+  readonly lookAround = (): void => {
+    this.#isBehind = true
+    void this.#fillSoon()
   }
 
   /** Resolves when the session does not run here any more, or after 2 s. */
@@ -82,38 +82,77 @@ export class Runner {
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true
     await this.#stopSweeping?.()
+    await this.#filling
     const loops = Promise.allSettled(this.#active.values())
     const timer = setTimeout(() => this.#shutdown.abort(), graceMs)
     await loops
     clearTimeout(timer)
   }
 
+  get #free(): number {
+    return this.#deps.maxSessions - this.#active.size - this.#reserved
+  }
+
+  #begin(sessionId: string, lease: Promise<HeldSession | undefined>): void {
+    const loop = this.#drive(sessionId, lease).finally(() => this.#ended(sessionId))
+    this.#active.set(sessionId, loop)
+  }
+
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
-    const [next, ...rest] = this.#slotFreed
-    this.#slotFreed = rest
-    next?.()
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
+    if (this.#isBehind) void this.#fillSoon()
   }
 
   async #sweep(): Promise<void> {
-    const { leaseStore, maxSessions, log } = this.#deps
-    const free = maxSessions - this.#active.size
-    if (free <= 0 || this.#isDraining) return
+    const { leaseStore, log } = this.#deps
     try {
       await leaseStore.expireDeadOwners({ silentForMs: silentOwnerMs })
-      for (const id of await leaseStore.unowned(free)) if (!this.#active.has(id)) this.wake(id)
     } catch (cause) {
-      log.debug({ err: cause }, 'could not look for sessions without an owner; the next sweep will')
+      log.debug({ err: cause }, 'could not look for owners that are gone; the next sweep will')
     }
+    await this.#fillSoon()
   }
 
-  async #drive(sessionId: string): Promise<void> {
-    const { leases, leaseStore, log } = this.#deps
+  /** Fills the free slots in a moment, so that one look serves all that are free by then. Never rejects. */
+  #fillSoon(): Promise<void> {
+    this.#filling ??= pause(fillMs)
+      .then(() => this.#fill())
+      .catch(cause => this.#deps.log.debug({ err: cause }, 'could not look for work; the next sweep will'))
+      .finally(() => {
+        this.#filling = undefined
+      })
+    return this.#filling
+  }
+
+  /** Takes sessions that nobody runs, as many as there is room for. */
+  async #fill(): Promise<void> {
+    const free = this.#free
+    if (free <= 0 || this.#isDraining) return
+    this.#isBehind = false
+    this.#reserved = free
+    const taken = await this.#deps.leases.takeOldest(free).finally(() => {
+      this.#reserved = 0
+    })
+    if (taken.length >= free) this.#isBehind = true
+    for (const held of taken) await this.#beginHeld(held)
+  }
+
+  async #beginHeld(held: HeldSession): Promise<void> {
+    const { sessionId } = held
+    if (!this.#active.has(sessionId)) return this.#begin(sessionId, Promise.resolve(held))
+    // Its last loop here is about to end, and looks once more.
+    this.#wokenAgain.add(sessionId)
+    await this.#giveBack(held)
+  }
+
+  async #drive(sessionId: string, lease: Promise<HeldSession | undefined>): Promise<void> {
+    const { log } = this.#deps
     let held: HeldSession | undefined
+    let isReleased = false
     try {
-      held = await leases.take(sessionId)
-      if (held) await this.#runAll(held)
+      held = await lease
+      isReleased = held !== undefined && (await this.#runAll(held))
     } catch (error) {
       if (error instanceof FenceLost)
         log.info({ session_id: sessionId }, 'stopped: the session has another owner or was deleted')
@@ -123,22 +162,28 @@ export class Runner {
           'a session could not be run; the sweeper will take it up again',
         )
     } finally {
-      if (held) {
-        leases.drop(held)
-        // Harmless after a release: the fence still matches and the lease is already free.
-        await leaseStore.handOver(held).catch(cause => log.debug({ err: cause }, 'the lease is left to expire'))
-      }
+      if (held && isReleased) this.#deps.leases.drop(held)
+      else if (held) await this.#giveBack(held)
     }
   }
 
-  /** Runs prompt after prompt until none waits, or the process drains. */
-  async #runAll(held: HeldSession): Promise<void> {
+  async #giveBack(held: HeldSession): Promise<void> {
+    const { leases, leaseStore, log } = this.#deps
+    leases.drop(held)
+    await leaseStore.handOver(held).catch(cause => log.debug({ err: cause }, 'the lease is left to expire'))
+  }
+
+  /** Runs prompt after prompt until none waits, or the process drains; true when the lease was given back. */
+  async #runAll(held: HeldSession): Promise<boolean> {
+    const { prompts, leaseStore } = this.#deps
     while (!this.#isDraining) {
       if (held.lost.aborted) throw new FenceLost(held.sessionId)
-      const prompt = await whileHeld(held, () => this.#deps.prompts.next(held.sessionId))
+      const prompt = await whileHeld(held, () => prompts.next(held.sessionId))
       if (prompt) await this.#runOne(held, prompt)
-      else if (await whileHeld(held, () => this.#deps.release(held))) return
+      if (this.#isDraining) return false
+      if (await whileHeld(held, () => leaseStore.release(held))) return true
     }
+    return false
   }
 
   async #runOne(held: HeldSession, prompt: QueuedPrompt): Promise<void> {

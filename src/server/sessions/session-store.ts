@@ -86,15 +86,20 @@ export function sessionStore(pool: Pool) {
         select pg_notify('session_events', id || ' 0 1 ' || owner_id) from made`
       const { id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone } = session
       const values = [id, owner_id, title, agent, agent_id, agent_version, harness, runtime]
-      await on.query(text, [...values, JSON.stringify(environment), timezone])
+      await on.query({
+        name: 'insert_session',
+        text,
+        values: [...values, JSON.stringify(environment), timezone],
+      })
     },
 
     /** The session, also when it was deleted; undefined when `owner` has none with that id. */
     async find(id: string, owner?: string, on: Queryable = pool): Promise<SessionRow | undefined> {
-      const { rows } = await on.query<SessionRow>(
-        `${facts} where s.id = $1 and ($2::text is null or s.owner_id = $2)`,
-        [id, owner],
-      )
+      const { rows } = await on.query<SessionRow>({
+        name: 'find_session',
+        text: `${facts} where s.id = $1 and ($2::text is null or s.owner_id = $2)`,
+        values: [id, owner],
+      })
       return rows[0]
     },
 
@@ -108,12 +113,17 @@ export function sessionStore(pool: Pool) {
     /** Locks the session for the rest of the transaction; undefined when it is not there or was deleted. */
     async lock(on: PoolClient, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
       const text = 'select next_position, deleted_at from sessions where id = $1 for update'
-      const { rows } = await on.query<{ next_position: number; deleted_at: Date | null }>(text, [id])
+      const { rows } = await on.query<{ next_position: number; deleted_at: Date | null }>({
+        name: 'lock_session',
+        text,
+        values: [id],
+      })
       return rows[0]
     },
 
     async advancePosition(on: PoolClient, id: string): Promise<void> {
-      await on.query('update sessions set next_position = next_position + 1 where id = $1', [id])
+      const text = 'update sessions set next_position = next_position + 1 where id = $1'
+      await on.query({ name: 'advance_position', text, values: [id] })
     },
 
     async list({ owner, agentId, status, withDeleted, cursor, limit }: SessionFilter): Promise<SessionRow[]> {
@@ -140,7 +150,7 @@ export function sessionStore(pool: Pool) {
       outcome: SessionFacts['lastOutcome'],
     ): Promise<boolean> {
       const text = `update sessions set last_outcome = $3 where id = $1 and fence = $2 and deleted_at is null`
-      const { rowCount } = await on.query(text, [sessionId, fence, outcome])
+      const { rowCount } = await on.query({ name: 'set_outcome', text, values: [sessionId, fence, outcome] })
       return rowCount === 1
     },
 

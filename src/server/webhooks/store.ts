@@ -114,7 +114,11 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
         row.payload_bytes,
         row.payload,
       ]
-      const inserted = await pool.query<{ id: string }>(insertText, [...values, rpmLimit])
+      const inserted = await pool.query<{ id: string }>({
+        name: 'claim_delivery',
+        text: insertText,
+        values: [...values, rpmLimit],
+      })
       if (inserted.rows[0]) return { got: 'ours', ...inserted.rows[0] }
       const look = `
         select status, session_id, ${isFree} as is_free from webhook_deliveries where agent_id = $1 and delivery_id = $2`
@@ -139,7 +143,7 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
             finished_at = clock_timestamp()
         where agent_id = $1 and delivery_id = $2 and claim = $3`
       const values = [agent_id, delivery_id, claim, status, session_id, prompt_id, error]
-      return (await on.query(text, values)).rowCount === 1
+      return (await on.query({ name: 'finish_delivery', text, values })).rowCount === 1
     },
 
     /** The session of a conversation; undefined for one that is new. Others of it wait until the transaction ends. */

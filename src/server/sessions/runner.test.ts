@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { createEngine } from '../../../test/support/session-engine.ts'
+import { pause } from '../platform/timers.ts'
+import { idle } from '../runtimes/runtime.ts'
+
+const { pool } = await freshDatabase()
+const done = [idle({ type: 'end_turn' })]
+
+type Engine = ReturnType<typeof createEngine>
+
+/** A run that takes a while, and the most of its kind that were at work at once. */
+function slowRuns() {
+  const counts = { now: 0, most: 0, all: 0 }
+  const part = async () => {
+    counts.now++
+    counts.all++
+    counts.most = Math.max(counts.most, counts.now)
+    await pause(10)
+    counts.now--
+    return [done]
+  }
+  return { counts, parts: (count: number) => Array.from({ length: count }, () => part) }
+}
+
+async function waitingSessions(engine: Engine, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let at = 0; at < count; at++) {
+    const id = await engine.create()
+    await engine.prompt(id, `prompt ${at}`)
+    ids.push(id)
+  }
+  return ids
+}
+
+async function openCount(): Promise<number> {
+  const { rows } = await pool.query<{ open: number }>(
+    `select count(*) as open from prompts where state in ('waiting', 'running')`,
+  )
+  return rows[0]?.open ?? 0
+}
+
+// No sweep runs in these tests: `start` is never called.
+
+test('sessions that there was no room for are run when there is, without another wake-up', async t => {
+  const { counts, parts } = slowRuns()
+  const engine = createEngine(t, { pool, parts: parts(12), maxSessions: 3 })
+  for (const id of await waitingSessions(engine, 12)) engine.runner.wake(id)
+  await eventually(async () => (await openCount()) === 0)
+  assert.deepEqual(counts, { now: 0, most: 3, all: 12 })
+})
+
+test('processes that hear of the same sessions share them: each runs once', async t => {
+  const { counts, parts } = slowRuns()
+  const shared = parts(20)
+  const engines = [0, 1].map(() => createEngine(t, { pool, parts: shared, maxSessions: 3 }))
+  const [first] = engines
+  assert.ok(first)
+  for (const id of await waitingSessions(first, 20)) for (const { runner } of engines) runner.wake(id)
+  await eventually(async () => (await openCount()) === 0)
+  assert.equal(counts.all, 20)
+  assert.ok(counts.most <= 6, `${counts.most} at once`)
+})
+
+test('work whose wake-ups were lost is found by looking around', async t => {
+  const { counts, parts } = slowRuns()
+  const engine = createEngine(t, { pool, parts: parts(5), maxSessions: 2 })
+  await waitingSessions(engine, 5)
+  engine.runner.lookAround()
+  await eventually(async () => (await openCount()) === 0)
+  assert.equal(counts.all, 5)
+})
+
+test('a process that drains takes nothing up, and keeps no lease', async t => {
+  const { counts, parts } = slowRuns()
+  const engine = createEngine(t, { pool, parts: parts(4), maxSessions: 2 })
+  const ids = await waitingSessions(engine, 4)
+  engine.runner.lookAround()
+  const draining = engine.runner.drain(1_000)
+  for (const id of ids) engine.runner.wake(id)
+  await draining
+  const { rows } = await pool.query('select id from sessions where lease_owner is not null')
+  assert.deepEqual(rows, [])
+  assert.equal(await openCount(), 4 - counts.all)
+})

@@ -1,0 +1,138 @@
+import type { TestContext } from 'node:test'
+import type { Pool } from 'pg'
+import type { NewEvent } from '../../src/contract/events.ts'
+import type { PromptMode } from '../../src/contract/sessions.ts'
+import type { Notifications } from '../../src/server/db/notifications.ts'
+import { masterCaller } from '../../src/server/http/caller.ts'
+import { createLog } from '../../src/server/platform/log.ts'
+import { type Batch, idle, type Runtime } from '../../src/server/runtimes/runtime.ts'
+import { approvalStore } from '../../src/server/sessions/approval-store.ts'
+import { createApprovals } from '../../src/server/sessions/approvals.ts'
+import { createEventLog } from '../../src/server/sessions/event-log.ts'
+import { eventStore } from '../../src/server/sessions/event-store.ts'
+import { leaseStore } from '../../src/server/sessions/lease-store.ts'
+import { Leases } from '../../src/server/sessions/leases.ts'
+import { LiveEvents } from '../../src/server/sessions/live-events.ts'
+import { pauseStore } from '../../src/server/sessions/pause-store.ts'
+import { createPromptQueue } from '../../src/server/sessions/prompt-queue.ts'
+import { promptStore } from '../../src/server/sessions/prompt-store.ts'
+import { Runner } from '../../src/server/sessions/runner.ts'
+import { sessionStore, toSession } from '../../src/server/sessions/session-store.ts'
+import { createSessions } from '../../src/server/sessions/sessions.ts'
+import { createWaitForPrompt } from '../../src/server/sessions/wait-for-prompt.ts'
+import { registryOf } from './registry-of.ts'
+
+const log = createLog('silent')
+const done = idle({ type: 'end_turn' })
+
+/** The batches of one run, and what happens before them. */
+export type Part = (sessionId: string) => Promise<readonly Batch[]>
+
+export const plays =
+  (...batches: Batch[]): Part =>
+  async () =>
+    batches
+
+interface Process {
+  readonly pool: Pool
+  /** One a run; runs without one end at once. */
+  readonly parts?: Part[]
+  readonly maxSessions?: number
+}
+
+/** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
+export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 10 }: Process) {
+  const woken = new Set<string>()
+  const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
+  const runs: string[] = []
+  const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
+    id: 'builtin',
+    capabilities: { steer: true } as Runtime['capabilities'],
+    async *run({ id }, _prompt, { signal, prompts }) {
+      if (signal.aborted) return
+      runs.push((await prompts()).map(({ parts: [part] }) => part?.text).join('+'))
+      yield* await (parts.shift() ?? plays([done]))(id)
+    },
+    dispose: async () => undefined,
+  }
+  const runtimes = registryOf(runtime as Runtime)
+  const approvals = approvalStore(pool)
+  const sessions = sessionStore(pool)
+  const prompts = promptStore(pool)
+  const pauses = pauseStore(pool)
+  const leaseRows = leaseStore(pool)
+  const events = eventStore(pool)
+  const live = new LiveEvents({ store: events, notifications, owner: 'me', log })
+  const eventLog = createEventLog({ pool, store: events, live })
+  const leases = new Leases({ store: leaseRows, prompts, notifications, owner: 'me', log })
+  const wakeUps = { send: async (_client: unknown, id: string) => void woken.add(id) }
+  const reads = { find: async () => undefined, version: async () => undefined }
+  const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
+  const shared = { sessions, prompts, pauses, approvals, events, eventLog, live, log, agents, runtimes }
+  const runner = new Runner({
+    ...shared,
+    keys: { byId: () => undefined },
+    leases,
+    leaseStore: leaseRows,
+    maxSessions,
+  })
+  const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
+  const rules = createSessions({
+    ...shared,
+    pool,
+    store: sessions,
+    approvals: createApprovals({ pool, store: approvals, sessions, eventLog }),
+    queue,
+    budgets: { setLimits: async () => undefined },
+    defaultModel: () => 'demo',
+    dispose: async () => undefined,
+  })
+  t.after(async () => {
+    await runner.drain(0)
+    await leases.stop()
+    await live.stop()
+  })
+
+  return {
+    rules,
+    runner,
+    runs,
+    wait: createWaitForPrompt({ prompts, pauses, live }),
+    woken,
+    /** Delivers the wake-ups, and waits until all work is done. */
+    async settle() {
+      while (woken.size > 0) {
+        const ids = [...woken]
+        woken.clear()
+        for (const id of ids) runner.wake(id)
+        await Promise.all(ids.map(id => runner.settled(id)))
+      }
+    },
+    create: async () => (await rules.create({}, masterCaller, undefined)).id,
+    prompt: (id: string, text: string, mode?: PromptMode) =>
+      rules.prompt(
+        id,
+        { parts: [{ type: 'text', text }], model: 'demo', mode },
+        { caller: masterCaller, idempotency: undefined },
+      ),
+    /** As when its budget has room again. */
+    async resume(id: string) {
+      await pool.query('update prompts set held_by = null where session_id = $1', [id])
+      woken.add(id)
+    },
+    statusOf: async (id: string) => toSession(await rules.find(id, masterCaller)).status,
+    queueOf: async (id: string) =>
+      (await rules.queue(id, masterCaller, { after: undefined, limit: 100 })).map(
+        ({ parts: [part], state, held_by }) => `${part?.text} ${state}${held_by === null ? '' : ` (${held_by})`}`,
+      ),
+    logOf: async (id: string) => (await events.page(id, 0, 1_000)).map(endOrType),
+  }
+}
+
+/** The type of an event; how and with what details it ended a run. */
+function endOrType({ type, ...event }: NewEvent): string {
+  if (type !== 'session.status_idle') return type
+  const { type: reason } = event['stop_reason'] as { type: string }
+  const details = event['stop_details'] as { type?: string } | null
+  return `idle ${details?.type ?? reason}`
+}
