@@ -28,6 +28,13 @@ const takeText = (which: string) => `
 const takeOneText = takeText(`
   before as (select id, lease_owner from sessions s where id = $1 and ${isFree('s')} for update)`)
 
+const takeHeardText = takeText(`
+  before as (
+    select s.id, s.lease_owner from unnest($1::text[]) with ordinality heard (id, place) join sessions s on s.id = heard.id
+    where ${isFree('s')} and not coalesce((${firstInLine(isHeld, 's.id')}), true)
+    order by heard.place limit $3 for update of s
+  )`)
+
 const takeOldestText = takeText(`
   waiting as (
     select p.session_id from prompts p join sessions s on s.id = p.session_id
@@ -67,6 +74,16 @@ export function leaseStore(pool: Pool) {
         values: [sessionId, owner],
       })
       return rows[0]
+    },
+
+    /** Takes the first of these sessions that have work which nobody does, up to a limit. */
+    async takeHeard(sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> {
+      const { rows } = await pool.query<TakenLease>({
+        name: 'take_heard',
+        text: takeHeardText,
+        values: [sessionIds, owner, limit],
+      })
+      return rows
     },
 
     /** Takes sessions with work that nobody does, those with the oldest prompts first. */

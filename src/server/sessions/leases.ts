@@ -66,6 +66,11 @@ export class Leases {
     return lease && this.#hold(lease)
   }
 
+  /** Takes the first of these sessions that have work which nobody does, up to a limit. */
+  async takeHeard(sessionIds: readonly string[], limit: number): Promise<HeldSession[]> {
+    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease))
+  }
+
   /** Takes sessions with work that nobody does, up to a limit. */
   async takeOldest(limit: number): Promise<HeldSession[]> {
     return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease))

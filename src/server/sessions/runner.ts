@@ -3,6 +3,7 @@ import { AppError } from '../platform/errors.ts'
 import { every, pause } from '../platform/timers.ts'
 import { failed, noCapabilities, type RunSession, type Runtime, type RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
+import { Backlog } from './backlog.ts'
 import { FenceLost, whileHeld } from './event-log.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
@@ -19,8 +20,6 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
 }
 
 const sweepMs = 5_000
-/** Between two looks for work while there is more than this process has room for. */
-const fillMs = 20
 const settleMs = 2_000
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
 const silentOwnerMs = 5_000
@@ -31,10 +30,9 @@ export class Runner {
   readonly #active = new Map<string, Promise<void>>()
   /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
   readonly #wokenAgain = new Set<string>()
+  readonly #backlog: Backlog
   readonly #shutdown = new AbortController()
   #stopSweeping: (() => Promise<void>) | undefined
-  /** There may be work that there was no room for. */
-  #isBehind = false
   #filling: Promise<void> | undefined
   /** Slots for sessions that are being taken. */
   #reserved = 0
@@ -42,6 +40,7 @@ export class Runner {
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps
+    this.#backlog = new Backlog(deps.leases)
   }
 
   /** Takes up what a dead process left, then looks for sessions without an owner every 5 s. */
@@ -61,13 +60,13 @@ export class Runner {
   wake(sessionId: string): void {
     if (this.#isDraining) return
     if (this.#active.has(sessionId)) this.#wokenAgain.add(sessionId)
-    else if (this.#free <= 0) this.#isBehind = true
-    else this.#begin(sessionId, this.#deps.leases.take(sessionId))
+    else if (this.#free > 0) this.#begin(sessionId, this.#deps.leases.take(sessionId))
+    else this.#backlog.add(sessionId)
   }
 
   /** Looks for work now: hints may have been lost. */
   readonly lookAround = (): void => {
-    this.#isBehind = true
+    this.#backlog.addUnheard()
     void this.#fillSoon()
   }
 
@@ -101,7 +100,7 @@ export class Runner {
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
-    if (this.#isBehind) void this.#fillSoon()
+    void this.#fillSoon()
   }
 
   async #sweep(): Promise<void> {
@@ -111,31 +110,34 @@ export class Runner {
     } catch (cause) {
       log.debug({ err: cause }, 'could not look for owners that are gone; the next sweep will')
     }
+    this.#backlog.addUnheard()
     await this.#fillSoon()
   }
 
-  /** Fills the free slots in a moment, so that one look serves all that are free by then. Never rejects. */
-  #fillSoon(): Promise<void> {
-    this.#filling ??= pause(fillMs)
-      .then(() => this.#fill())
-      .catch(cause => this.#deps.log.debug({ err: cause }, 'could not look for work; the next sweep will'))
-      .finally(() => {
-        this.#filling = undefined
-      })
-    return this.#filling
+  /** Fills the free slots, one look at a time. Never rejects. */
+  async #fillSoon(): Promise<void> {
+    if (this.#canFill) this.#filling ??= this.#fill()
+    await this.#filling
   }
 
-  /** Takes sessions that nobody runs, as many as there is room for. */
+  get #canFill(): boolean {
+    return this.#free > 0 && !this.#isDraining && !this.#backlog.isEmpty
+  }
+
   async #fill(): Promise<void> {
-    const free = this.#free
-    if (free <= 0 || this.#isDraining) return
-    this.#isBehind = false
-    this.#reserved = free
-    const taken = await this.#deps.leases.takeOldest(free).finally(() => {
+    try {
+      while (this.#canFill) {
+        this.#reserved = this.#free
+        const taken = await this.#backlog.take(this.#reserved)
+        this.#reserved = 0
+        for (const held of taken) await this.#beginHeld(held)
+      }
+    } catch (cause) {
+      this.#deps.log.debug({ err: cause }, 'could not look for work; the next sweep will')
+    } finally {
       this.#reserved = 0
-    })
-    if (taken.length >= free) this.#isBehind = true
-    for (const held of taken) await this.#beginHeld(held)
+      this.#filling = undefined
+    }
   }
 
   async #beginHeld(held: HeldSession): Promise<void> {
