@@ -62,6 +62,7 @@ import { serveOpencode } from './opencode/routes.ts'
 import { SessionFeed } from './opencode/session-feed.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
+import { watchLoopDelay } from './platform/loop-delay.ts'
 import { createOutbound } from './platform/outbound.ts'
 import { createSealer, type Keyring } from './platform/seal.ts'
 import { acpKind } from './runtimes/acp/kind.ts'
@@ -138,6 +139,9 @@ import { createDeliver } from './webhooks/delivering.ts'
 import { serveWebhooks } from './webhooks/routes.ts'
 import { deliveryStore } from './webhooks/store.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
+
+/** Sessions give way long before calls are refused. */
+const pressingDelayMs = 10
 
 interface Inputs {
   readonly config: Config
@@ -224,7 +228,17 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     keyring,
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
   })
-  const gateway = createGateway({ config, pools, laneFor, usage, budgets, log, hints: notifications })
+  const loop = watchLoopDelay()
+  const gateway = createGateway({
+    loopDelayMs: () => loop.meanMs,
+    config,
+    pools,
+    laneFor,
+    usage,
+    budgets,
+    log,
+    hints: notifications,
+  })
   let current = config
   const guard = () => createOutbound({ allow: current.outboundAllow })
   const defaultModel = () => gateway.models()[0]?.id ?? 'demo'
@@ -350,6 +364,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     leases,
     leaseStore: leaseRows,
     maxSessions: config.limits.maxSessions,
+    isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
   })
   if (runsSessions) wakeUps.listen(id => runner.wake(id), runner.lookAround)
   const disposal = createDisposal({
@@ -575,6 +590,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await usage.stop()
       await keys.stop()
       await notifications.stop()
+      loop.stop()
       await Promise.all([pool.end(), callPool.end()])
     },
   }

@@ -38,10 +38,11 @@ interface Process {
   /** One a run; runs without one end at once. */
   readonly parts?: Part[]
   readonly maxSessions?: number
+  readonly isPressed?: () => boolean
 }
 
 /** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
-export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 10 }: Process) {
+export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 10, isPressed = () => false }: Process) {
   const woken = new Set<string>()
   const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
   const runs: string[] = []
@@ -75,6 +76,7 @@ export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 1
     leases,
     leaseStore: leaseRows,
     maxSessions,
+    isPressed,
   })
   const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
   const rules = createSessions({

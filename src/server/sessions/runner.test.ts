@@ -67,6 +67,31 @@ test('processes that hear of the same sessions share them: each runs once', asyn
   assert.ok(counts.most <= 6, `${counts.most} at once`)
 })
 
+test('while callers wait few sessions are at work, and as many as there is room for when they do not wait any more', async t => {
+  const { counts, parts } = slowRuns()
+  const pressure = { isOn: true }
+  const engine = createEngine(t, { pool, parts: parts(10), maxSessions: 10, isPressed: () => pressure.isOn })
+  for (const id of await waitingSessions(engine, 10)) engine.runner.wake(id)
+  await eventually(() => counts.all === 4)
+  assert.equal(counts.most, 2)
+  pressure.isOn = false
+  await eventually(async () => (await openCount()) === 0)
+  assert.ok(counts.most > 2, `${counts.most} at once`)
+})
+
+test('while callers wait sessions that take long do not keep others from beginning', async t => {
+  const over = Promise.withResolvers<void>()
+  const long = async () => {
+    await over.promise
+    return [done]
+  }
+  const engine = createEngine(t, { pool, parts: Array(5).fill(long), maxSessions: 10, isPressed: () => true })
+  for (const id of await waitingSessions(engine, 5)) engine.runner.wake(id)
+  await eventually(() => engine.runs.length === 5)
+  over.resolve()
+  await eventually(async () => (await openCount()) === 0)
+})
+
 test('work whose wake-ups were lost is found by looking around', async t => {
   const { counts, parts } = slowRuns()
   const engine = createEngine(t, { pool, parts: parts(5), maxSessions: 2 })

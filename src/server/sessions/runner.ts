@@ -1,7 +1,6 @@
 import type { AgentStore } from '../agents/store.ts'
-import { AppError } from '../platform/errors.ts'
 import { every, pause } from '../platform/timers.ts'
-import { failed, noCapabilities, type RunSession, type Runtime, type RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
 import { Backlog } from './backlog.ts'
 import { FenceLost, whileHeld } from './event-log.ts'
@@ -9,7 +8,7 @@ import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
 import type { QueuedPrompt } from './prompt-store.ts'
 import { type RunDeps, runPrompt } from './run.ts'
-import { refsOf, type SessionRow } from './session-store.ts'
+import { missingRuntime, toRunSession } from './run-session.ts'
 
 export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   readonly agents: Pick<AgentStore, 'version'>
@@ -17,9 +16,15 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   readonly leases: Leases
   readonly leaseStore: LeaseStore
   readonly maxSessions: number
+  /** True while requests of callers wait for what sessions take. */
+  readonly isPressed: () => boolean
 }
 
 const sweepMs = 5_000
+/** While callers keep this process busy, sessions begin only beside less than so many others, */
+const pressedSessions = 2
+/** or after so long without a beginning: most sessions at work wait for their model, and hold nothing up. */
+const pressedPaceMs = 200
 const settleMs = 2_000
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
 const silentOwnerMs = 5_000
@@ -37,6 +42,9 @@ export class Runner {
   /** Slots for sessions that are being taken. */
   #reserved = 0
   #isDraining = false
+  /** When a session began last. */
+  #beganAt = 0
+  #laterFill: NodeJS.Timeout | undefined
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps
@@ -61,7 +69,10 @@ export class Runner {
     if (this.#isDraining) return
     if (this.#active.has(sessionId)) this.#wokenAgain.add(sessionId)
     else if (this.#free > 0) this.#begin(sessionId, this.#deps.leases.take(sessionId))
-    else this.#backlog.add(sessionId)
+    else {
+      this.#backlog.add(sessionId)
+      this.#fillLater()
+    }
   }
 
   /** Looks for work now: hints may have been lost. */
@@ -80,6 +91,7 @@ export class Runner {
   /** Hands all sessions over between two steps; what does not get there in `graceMs` is cut off. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true
+    clearTimeout(this.#laterFill)
     await this.#stopSweeping?.()
     await this.#filling
     const loops = Promise.allSettled(this.#active.values())
@@ -88,13 +100,18 @@ export class Runner {
     clearTimeout(timer)
   }
 
+  /** How many sessions may begin now. Work can wait a moment in its queue; callers cannot. */
   get #free(): number {
-    return this.#deps.maxSessions - this.#active.size - this.#reserved
+    const room = this.#deps.maxSessions - this.#active.size - this.#reserved
+    if (room <= 0 || !this.#deps.isPressed()) return room
+    const isDue = performance.now() - this.#beganAt >= pressedPaceMs
+    return this.#active.size + this.#reserved < pressedSessions || isDue ? 1 : 0
   }
 
   #begin(sessionId: string, lease: Promise<HeldSession | undefined>): void {
     const loop = this.#drive(sessionId, lease).finally(() => this.#ended(sessionId))
     this.#active.set(sessionId, loop)
+    this.#beganAt = performance.now()
   }
 
   #ended(sessionId: string): void {
@@ -118,6 +135,16 @@ export class Runner {
   async #fillSoon(): Promise<void> {
     if (this.#canFill) this.#filling ??= this.#fill()
     await this.#filling
+    this.#fillLater()
+  }
+
+  /** When it is not for lack of room that something waits, nobody's end tells to look again. */
+  #fillLater(): void {
+    if (this.#backlog.isEmpty || this.#isDraining || this.#active.size >= this.#deps.maxSessions) return
+    this.#laterFill ??= setTimeout(() => {
+      this.#laterFill = undefined
+      void this.#fillSoon()
+    }, pressedPaceMs).unref()
   }
 
   get #canFill(): boolean {
@@ -199,35 +226,5 @@ export class Runner {
     const deps = { ...this.#deps, isDraining: () => this.#isDraining }
     const session = toRunSession(row, snapshot && withOverrides(snapshot.agent, row.environment))
     await runPrompt(deps, { held, row, session, runtime, prompt, shutdown: this.#shutdown.signal })
-  }
-}
-
-const toRunSession = (
-  row: SessionRow,
-  agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined,
-): RunSession => ({
-  id: row.id,
-  owner_id: row.owner_id,
-  agent_id: row.agent_id,
-  system: agent?.system ?? '',
-  tools: agent?.tools ?? {},
-  config: agent?.config ?? {},
-  environment: row.environment,
-  timezone: row.timezone,
-  title: row.title,
-  refs: refsOf(row),
-})
-
-/** Stands in for a runtime that was removed after the session was made: its runs fail by name. */
-function missingRuntime(id: string): Runtime {
-  return {
-    id,
-    capabilities: noCapabilities,
-    async *run() {
-      yield [failed('unknown_error', `the runtime ${id} is not available on this server`)]
-    },
-    dispose: async () => {
-      throw new AppError('internal', `the runtime ${id} is not available`)
-    },
   }
 }
