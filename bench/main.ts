@@ -6,6 +6,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BenchCase } from './bench-case.ts'
+import { foreignEvents } from './foreign-events.ts'
 import { longLists } from './lists.ts'
 import { load } from './load.ts'
 import { pickUp } from './pick-up.ts'
@@ -13,7 +14,7 @@ import { rawLane } from './raw-lane.ts'
 import { isOver, type Measurement, textTable, writeResult } from './result-file.ts'
 import { start } from './start.ts'
 
-const cases: readonly BenchCase[] = [start, rawLane, pickUp, longLists, load]
+const cases: readonly BenchCase[] = [start, rawLane, pickUp, foreignEvents, longLists, load]
 
 process.exitCode = await main(process.argv.slice(2))
 
