@@ -43,6 +43,11 @@ const numbers = Array.from({ length: count }, (_, at) => at)
 
 const key = 'key-of-the-bench'
 
+async function connect(server: Server, runtime: string, url: string): Promise<string> {
+  await succeeded(server, `PUT /api/agent-runtimes/${runtime}/credentials`, { api_key: key, api_base: url })
+  return runtime
+}
+
 async function playCursor(departures: Departures): Promise<Played> {
   const call = (at: number) => ({ callId: `call_${at}`, name: 'shell' })
   const fake = await startCursorFake({
@@ -64,11 +69,7 @@ async function playCursor(departures: Departures): Promise<Played> {
   return {
     name: 'cursor',
     url: fake.url,
-    async register(server) {
-      const body = { api_key: key, api_base: fake.url }
-      await succeeded(server, 'PUT /api/agent-runtimes/cursor/credentials', body)
-      return 'cursor'
-    },
+    register: server => connect(server, 'cursor', fake.url),
     release: () => fake.runs.at(-1)?.release(),
     stop: () => fake.stop(),
   }
@@ -96,11 +97,7 @@ async function playManagedAgents(departures: Departures): Promise<Played> {
   return {
     name: 'claude_managed_agents',
     url: fake.url,
-    async register(server) {
-      const body = { api_key: key, api_base: fake.url }
-      await succeeded(server, 'PUT /api/agent-runtimes/claude_managed_agents/credentials', body)
-      return 'claude_managed_agents'
-    },
+    register: server => connect(server, 'claude_managed_agents', fake.url),
     release: () => go(),
     stop: () => fake.stop(),
   }

@@ -6,6 +6,7 @@ import { opencodeRig } from '../../../../test/support/opencode-rig.ts'
 import type { FakeStep } from '../../../../test/support/opencode-turn.ts'
 import { promptOf, runRig } from '../../../../test/support/run-rig.ts'
 import { endsRun } from '../../../contract/events.ts'
+import type { Runtime } from '../runtime.ts'
 
 const work: readonly FakeStep[] = [
   { thinking: 'Hm.', text: ['I run it.'], tools: [{ name: 'bash', input: { command: 'ls' }, asks: ['bash'] }] },
@@ -39,6 +40,17 @@ const errorOf = (rig: ReturnType<typeof runRig>) =>
   (rig.log.at(-1)?.['error'] ?? { message: `no error: ${rig.log.at(-1)?.type}` }) as { message: string }
 
 class Crash extends Error {}
+
+/** A run whose turn waits at a `hold` of the fake. */
+async function heldRun(
+  fake: Pick<Awaited<ReturnType<typeof startOpencodeFake>>, 'held'>,
+  runtime: Pick<Runtime, 'run'>,
+) {
+  const rig = runRig()
+  const run = rig.run(runtime, promptOf('Go'))
+  await eventually(() => fake.held() > 0)
+  return { rig, run }
+}
 
 test('a run that is cut off after any batch tells the same as one that is not, with one prompt', async () => {
   const expected = await whole()
@@ -150,9 +162,7 @@ test('what happens while the stream is gone is not lost, and is told as soon as 
   const { fake } = await started(held)
   // The silence after which it looks by itself would be longer than the test waits.
   const { runtime } = opencodeRig(fake, { haste: 1 })
-  const rig = runRig()
-  const run = rig.run(runtime, promptOf('Go'))
-  await eventually(() => fake.held() > 0)
+  const { rig, run } = await heldRun(fake, runtime)
   fake.dropStreams()
   fake.release()
   await eventually(() => rig.types().at(-1) === 'session.status_idle')
@@ -169,9 +179,7 @@ test('what happens while the stream is gone is not lost, and is told as soon as 
 
 test('a stream that stays open and says nothing does not hang the run', async () => {
   const { fake, runtime } = await started(held)
-  const rig = runRig()
-  const run = rig.run(runtime, promptOf('Go'))
-  await eventually(() => fake.held() > 0)
+  const { rig, run } = await heldRun(fake, runtime)
   fake.switches.isSilent = true
   fake.release()
   await run
@@ -233,9 +241,7 @@ test('a server that is no opencode server ends the run, and says so', async () =
 
 test('a server that is away for a moment does not end the run', async () => {
   const { fake, runtime } = await started(held)
-  const rig = runRig()
-  const run = rig.run(runtime, promptOf('Go'))
-  await eventually(() => fake.held() > 0)
+  const { rig, run } = await heldRun(fake, runtime)
   fake.switches.isDown = true
   fake.dropStreams()
   fake.release()
@@ -248,9 +254,7 @@ test('a server that is away for a moment does not end the run', async () => {
 
 test('a server that stays away ends the run', async () => {
   const { fake, runtime } = await started(held)
-  const rig = runRig()
-  const run = rig.run(runtime, promptOf('Go'))
-  await eventually(() => fake.held() > 0)
+  const { rig, run } = await heldRun(fake, runtime)
   fake.switches.isDown = true
   fake.dropStreams()
   await run
@@ -259,9 +263,7 @@ test('a server that stays away ends the run', async () => {
 
 test('a server that was started anew has lost the run, which ends; its tool call gets a result', async () => {
   const { fake, runtime } = await started([{ tools: [{ name: 'bash', input: { command: 'ls' } }], hold: 'in tool' }])
-  const rig = runRig()
-  const run = rig.run(runtime, promptOf('Go'))
-  await eventually(() => fake.held() > 0)
+  const { rig, run } = await heldRun(fake, runtime)
   fake.restart()
   await run
   assert.match(errorOf(rig).message, /stopped without an answer/)
@@ -271,9 +273,7 @@ test('a server that was started anew has lost the run, which ends; its tool call
 
 test('a session that is gone at the runtime ends the run, and says so', async () => {
   const { fake, runtime } = await started(held)
-  const rig = runRig()
-  const run = rig.run(runtime, promptOf('Go'))
-  await eventually(() => fake.held() > 0)
+  const { rig, run } = await heldRun(fake, runtime)
   fake.sessions.clear()
   fake.dropStreams()
   await run
