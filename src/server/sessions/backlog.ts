@@ -31,7 +31,8 @@ export class Backlog {
 
   /** Takes up to `room` sessions; fewer, or none, does not mean that it is empty now. */
   take(room: number): Promise<HeldSession[]> {
-    return this.#heard.size > 0 ? this.#takeHeard(room) : this.#takeOldest(room)
+    // What was not heard of may be what a dead process left: it comes first, yet costs more than those that are known.
+    return this.#isBehind ? this.#takeOldest(room) : this.#takeHeard(room)
   }
 
   async #takeHeard(room: number): Promise<HeldSession[]> {
@@ -46,7 +47,7 @@ export class Backlog {
   async #takeOldest(room: number): Promise<HeldSession[]> {
     this.#isBehind = false
     const taken = await this.#leases.takeOldest(room)
-    if (taken.length === room) this.#isBehind = true
+    if (taken.length === room && this.#heard.size === 0) this.#isBehind = true
     return taken
   }
 }

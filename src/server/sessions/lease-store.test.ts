@@ -131,10 +131,10 @@ async function waitingSessions(pool: Pool, count: number) {
 
 const idsOf = (taken: readonly { readonly sessionId: string }[]) => taken.map(({ sessionId }) => sessionId).sort()
 
-test('sessions with work that nobody does are taken together, the oldest prompts first', async () => {
+test('sessions with work that nobody does are taken together, first what was cut off, then the oldest prompts', async () => {
   const { pool } = await freshDatabase()
   const { take, takeOldest } = leaseStore(pool)
-  const [cutOff, first, second, third] = await waitingSessions(pool, 4)
+  const [first, second, third, cutOff] = await waitingSessions(pool, 4)
   await storedSession(pool)
   assert.ok(cutOff && first && second && third)
   await take(cutOff.id, 'gone')

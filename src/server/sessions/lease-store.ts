@@ -39,7 +39,7 @@ const takeOldestText = takeText(`
   waiting as (
     select p.session_id from prompts p join sessions s on s.id = p.session_id
     where p.state in ('waiting', 'running') and ${isFree('s')} and not (${firstInLine(isHeld, 's.id')})
-    order by p.created_at limit $1
+    order by p.state = 'running' desc, p.created_at limit $1
   ), before as (
     select id, lease_owner from sessions s
     where id in (select session_id from waiting) and ${isFree('s')} for update skip locked
@@ -86,7 +86,7 @@ export function leaseStore(pool: Pool) {
       return rows
     },
 
-    /** Takes sessions with work that nobody does, those with the oldest prompts first. */
+    /** Takes sessions with work that nobody does: first those that were cut off, then by their oldest prompt. */
     async takeOldest(limit: number, owner: string): Promise<TakenLease[]> {
       const { rows } = await pool.query<TakenLease>({
         name: 'take_oldest',
