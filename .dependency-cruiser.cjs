@@ -76,7 +76,7 @@ module.exports = {
     },
     {
       name: 'a-feature-sees-another-only-as-types',
-      comment: 'Wiring happens in compose.ts. The tools and the runtime contract are libraries for runtimes.',
+      comment: 'Wiring happens in compose/. The tools and the runtime contract are libraries for runtimes.',
       severity: 'error',
       from: { path: features, pathNot: '\\.test\\.ts$' },
       to: {
@@ -91,7 +91,7 @@ module.exports = {
     {
       name: 'stores-are-private',
       severity: 'error',
-      from: { path: '^src/server/([^/]+)/', pathNot: '\\.test\\.ts$' },
+      from: { path: '^src/server/([^/]+)/', pathNot: '^src/server/compose/|\\.test\\.ts$' },
       to: { path: '^src/server/[^/]+/[^/]*store\\.ts$', pathNot: '^src/server/$1/', dependencyTypesNot: ['type-only'] },
     },
     {
@@ -99,6 +99,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/server/(main|doctor)\\.ts$|^src/cli/|\\.test\\.ts$' },
       to: { path: '^src/server/(compose|main)\\.ts$' },
+    },
+    {
+      name: 'only-compose-knows-the-parts-of-the-wiring',
+      comment: 'Nor does one part know another: compose.ts hands over what it needs.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/server/compose\\.ts$' },
+      to: { path: '^src/server/compose/' },
     },
     {
       name: 'no-sources-from-tests',

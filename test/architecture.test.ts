@@ -21,6 +21,9 @@ const violations = [
   ['src/server/sessions/rules.ts', '../agents/agents.ts', 'a-feature-sees-another-only-as-types'],
   ['src/server/sessions/rows.ts', '../agents/store.ts', 'stores-are-private'],
   ['src/server/agents/start.ts', '../compose.ts', 'only-compose-and-main-know-everything'],
+  ['src/server/agents/begin.ts', '../compose/database.ts', 'only-compose-knows-the-parts-of-the-wiring'],
+  ['src/server/compose/access.ts', './ledger.ts', 'only-compose-knows-the-parts-of-the-wiring'],
+  ['src/server/compose/http.ts', '../compose.ts', 'only-compose-and-main-know-everything'],
   ['src/server/agents/fake.ts', '../../../test/support/database.ts', 'no-sources-from-tests'],
   ['src/server/agents/lost.ts', './not-there.ts', 'not-resolvable'],
 ] as const

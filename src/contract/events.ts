@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { route } from './route.ts'
-import { Nullable } from './schemas.ts'
+import { DateTime, Nullable } from './schemas.ts'
 
 /** A stored event of a session: these four, then the payload of its type. Dialects: section 1.6. */
 export const SessionEvent = Type.Object(
@@ -107,10 +107,14 @@ export const eventRoutes = {
       order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
       types: Type.Optional(Type.Unknown({ description: 'One type or several; `types[]=` works too' })),
       'types[]': Type.Optional(Type.Unknown()),
+      'created_at[gt]': Type.Optional(DateTime),
+      'created_at[gte]': Type.Optional(DateTime),
+      'created_at[lt]': Type.Optional(DateTime),
+      'created_at[lte]': Type.Optional(DateTime),
       beta: Type.Optional(Type.Unknown()),
     }),
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent), next_page: Nullable(Type.String()) }) },
-    summary: 'List the events of a session',
+    summary: 'List the events of a session; `created_at` is what they show as `processed_at`',
   }),
   send: route({
     id: 'events.send',

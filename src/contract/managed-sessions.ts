@@ -29,6 +29,15 @@ const Repository = Type.Object({
 })
 export type ManagedRepository = Static<typeof Repository>
 
+/** Other resources of the dialect. They are read for the sake of a refusal that says what there is in their place. */
+const File = Type.Object({ type: Type.Literal('file') }, { description: 'Refused: no files are kept here' })
+const MemoryStore = Type.Object(
+  { type: Type.Literal('memory_store') },
+  { description: 'Refused: sessions have the memories of their agent' },
+)
+const ResourceWrite = Type.Union([Repository, File, MemoryStore])
+export type ManagedResourceWrite = Static<typeof ResourceWrite>
+
 /** US cents as a decimal string, so that no float rounds them. */
 const Budget = Type.Object({
   type: Type.Literal('limit'),
@@ -47,8 +56,13 @@ export const ManagedSessionCreate = Type.Object({
   environment_id: Id,
   title: Title,
   metadata: Type.Optional(Metadata),
-  resources: Type.Optional(Type.Array(Type.Union([Repository]), { maxItems: 1 })),
-  vault_ids: Type.Optional(Type.Array(Id, { maxItems: 100, description: 'Kept, and shown again' })),
+  resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'One repository at most' })),
+  vault_ids: Type.Optional(
+    Type.Array(Id, {
+      maxItems: 100,
+      description: 'Kept and shown again, and nothing else: secrets are under /api/vault',
+    }),
+  ),
   budget: Type.Optional(Nullable(Budget)),
   initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
 })

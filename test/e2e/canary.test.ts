@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
 import { after, test } from 'node:test'
-import { Client } from 'pg'
 import { allRoutes } from '../../src/contract/api.ts'
 import { endsRun } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { embeddedUrl } from '../../src/server/db/embedded-postgres.ts'
-import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
 import { jsonAnswer, startByteServer } from '../support/byte-server.ts'
 import { type AllowedPlace, type Canary, plantCanary, scan } from '../support/canaries.ts'
+import { filePlaces, processPlaces, tablePlaces } from '../support/canary-places.ts'
 import { temporaryFolder } from '../support/data-folder.ts'
-import { freshDatabase } from '../support/database.ts'
 import { bedrockConverse } from '../support/dialects/bedrock-converse.ts'
 import { gemini } from '../support/dialects/gemini.ts'
 import { openaiChat } from '../support/dialects/openai-chat.ts'
@@ -288,68 +283,6 @@ async function readEverything(sessionId: string, key: string): Promise<void> {
   }
 }
 
-/** A line a row of every table, `bytea` in hex. What the service has sealed for itself is opened, to look for it too. */
-async function dump(): Promise<[string, string][]> {
-  const client = new Client({ connectionString: embeddedUrl(dataDir) ?? '' })
-  await client.connect()
-  try {
-    const { rows: names } = await client.query<{ name: string }>(`
-      select format('%I.%I', schemaname, tablename) as name from pg_tables
-      where schemaname not in ('pg_catalog', 'information_schema')`)
-    assert.ok(names.length > 15, 'there are tables')
-    const tables: [string, string][] = []
-    for (const { name } of names) {
-      const { rows } = await client.query<{ row: string }>(`select row_to_json(t)::text as row from ${name} t`)
-      tables.push([`table ${name}`, rows.map(({ row }) => row).join('\n')])
-    }
-    const sealer = createRowSealer(createKeyring([encryptionKey]), 'service_secrets')
-    const { rows: own } = await client.query('select name, version::int, sealed from service_secrets')
-    for (const row of own) canaries.push({ name: `service secret ${row.name}`, core: sealer.open(row) })
-    assert.ok(own.length > 0, 'the service has secrets of its own')
-    return tables
-  } finally {
-    await client.end()
-  }
-}
-
-/** What other users of the machine can see of the service and of what it started, and what its children were given. */
-function processPlaces(): [string, Buffer][] {
-  const parentOf = new Map<number, number>()
-  for (const pid of readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number)) {
-    const stat = readOrNothing(`/proc/${pid}/stat`).toString()
-    parentOf.set(pid, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
-  }
-  const isOurs = (pid: number): boolean => pid === service.pid || (pid > 1 && isOurs(parentOf.get(pid) ?? 0))
-  const ours = [...parentOf.keys()].filter(isOurs)
-  assert.ok(ours.length > 1, 'the database runs')
-  return ours.flatMap(pid => [
-    [`arguments of ${pid}`, readOrNothing(`/proc/${pid}/cmdline`)] as [string, Buffer],
-    [`environment of ${pid === service.pid ? 'the service' : 'a child'}`, readOrNothing(`/proc/${pid}/environ`)] as [
-      string,
-      Buffer,
-    ],
-  ])
-}
-
-/** Empty when the process has ended meanwhile. */
-function readOrNothing(path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch {
-    return Buffer.alloc(0)
-  }
-}
-
-function filePlaces(): [string, Buffer][] {
-  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
-  return files.map(({ parentPath, name }) => {
-    const path = join(parentPath, name)
-    return [`file ${relative(dataDir, path)}`, readFileSync(path)]
-  })
-}
-
 const allowed: readonly AllowedPlace[] = [
   { canary: /^virtual key/, place: /^answer to POST \/api\/keys/, reason: 'create and rotate show a key once' },
   { canary: /^stream ticket$/, place: /^answer to POST .*\/tickets$/, reason: 'it is given to who asked for it' },
@@ -391,34 +324,11 @@ test('S17, S40, S41: no secret is anywhere but where it must be, whatever upstre
     const isEchoed = echoes.some(({ headers }) => JSON.stringify(headers).includes(configured[name].slice(8, -4)))
     assert.ok(isEchoed, `no upstream got ${name}, so none could echo it`)
   }
-  const places = [...answers, ...(await dump()), ...processPlaces()]
+  const { tables, ownSecrets } = await tablePlaces(embeddedUrl(dataDir) ?? '', encryptionKey)
+  canaries.push(...ownSecrets)
+  const places = [...answers, ...tables, ...processPlaces(service.pid)]
   await service.stop()
-  const { findings, unused } = scan([...places, ...filePlaces(), ['log', service.logs()]], canaries, allowed)
+  const { findings, unused } = scan([...places, ...filePlaces(dataDir), ['log', service.logs()]], canaries, allowed)
   assert.deepEqual(findings, [])
   assert.deepEqual(unused, [], 'an allowance that nothing needs is a hole')
-})
-
-test('S40: the password of an external database is in no output, whether it is reached or not', async () => {
-  const { canary, secret } = plantCanary('database password')
-  const withPassword = (url: string): string => {
-    const parsed = new URL(url.replace('@/', '@localhost/'))
-    parsed.password = secret
-    return parsed.href
-  }
-  const start = startService({ databaseUrl: withPassword('postgres://someone@127.0.0.1:1/nothing') })
-  const refusal = await start.then(
-    () => assert.fail('it cannot start'),
-    (error: Error) => error.message,
-  )
-  assert.match(refusal, /database/)
-  const { url } = await freshDatabase()
-  const external = await startService({ databaseUrl: withPassword(url), env: { LOG_LEVEL: 'trace' } })
-  const ready = await send(external, 'GET /health/ready')
-  await external.stop()
-  const places = [
-    ['refused start', refusal],
-    ['answer', ready.text],
-    ['log', external.logs()],
-  ] as const
-  assert.deepEqual(scan(places, [canary]).findings, [])
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import type { ManagedAgent } from '../../src/contract/managed-agents.ts'
+import { eventually } from '../support/eventually.ts'
 import { saying, startScriptedService } from '../support/scripted-service.ts'
 import { open, send } from '../support/send.ts'
 
@@ -56,6 +57,115 @@ test('errors have the envelope of the dialect, with the id of the request', asyn
     assert.deepEqual([status, body.type, body.error.type], [404, 'error', 'not_found_error'])
     assert.equal(body.request_id, headers['request-id'])
   }
+})
+
+for (const path of ['vaults', 'vaults/vlt_1/credentials', 'memory_stores', 'memory_stores/memstore_1/memories']) {
+  test(`/v1/${path} is 404 in the envelope of the dialect, and says what there is instead`, async () => {
+    const instead = path.startsWith('vaults') ? '/api/vault' : '/api/v1/managed_agents/agents/{agent_id}/memory'
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const { status, headers, json } = await send(service, `${method} /v1/${path}?beta=true`, {})
+      const body = json<{ type: string; error: { type: string; message: string }; request_id: string }>()
+      assert.deepEqual([status, body.type, body.error.type], [404, 'error', 'not_found_error'])
+      assert.equal(body.request_id, headers['request-id'])
+      assert.ok(body.error.message.startsWith(`no such path: /v1/${path}; `), body.error.message)
+      assert.ok(body.error.message.includes(instead), body.error.message)
+    }
+    assert.equal((await send({ url: baseURL }, `GET /v1/${path}`)).status, 401)
+  })
+}
+
+/** The fields of a session that can be made. */
+async function sessionFields() {
+  const place = await send(service, 'POST /v1/environments', { body: { name: 'Here' } })
+  const agent = await send(service, 'POST /v1/agents', { body: { name: 'Ada', model: 'scripted' } })
+  return { agent: agent.json()['id'], environment_id: place.json()['id'] }
+}
+
+const repository = { type: 'github_repository', url: 'https://github.com/example/things' }
+for (const [what, resources, words] of [
+  [
+    'a file',
+    [{ type: 'file', file_id: 'file_1' }],
+    /^resources\[0\]\.type file .*no files are kept here; send the text/,
+  ],
+  [
+    'a memory store behind a repository',
+    [repository, { type: 'memory_store', memory_store_id: 'memstore_1' }],
+    /^resources\[1\]\.type memory_store .*\/api\/v1\/managed_agents\/agents\/\{agent_id\}\/memory$/,
+  ],
+  ['a second repository', [repository, repository], /^resources\[1\]: a session works on one repository at most$/],
+  [
+    'a token',
+    [{ ...repository, authorization_token: 'ghp_x' }],
+    /^resources\[0\]\.authorization_token is not kept here/,
+  ],
+  ['an unknown resource', [{ type: 'tape' }], /^resources\[0\]\.type must be one of .*github_repository/],
+] as const) {
+  test(`POST /v1/sessions with ${what} as a resource is 400 and makes nothing`, async () => {
+    const fields = await sessionFields()
+    const answer = await send(service, 'POST /v1/sessions', { body: { ...fields, resources } })
+    const { error } = answer.json<{ error: { type: string; message: string } }>()
+    assert.deepEqual([answer.status, error.type], [400, 'invalid_request_error'])
+    assert.match(error.message, words)
+    const { data } = (await send(service, `GET /v1/sessions?agent_id=${fields.agent}`)).json<{ data: unknown[] }>()
+    assert.deepEqual(data, [])
+  })
+}
+
+test('vault_ids of a new session are kept and shown, and cannot be changed later', async () => {
+  const vault_ids = ['vlt_1', 'vlt_2']
+  const made = await send(service, 'POST /v1/sessions', { body: { ...(await sessionFields()), vault_ids } })
+  assert.deepEqual([made.status, made.json()['vault_ids']], [200, vault_ids])
+  const line = `/v1/sessions/${made.json()['id']}`
+  assert.deepEqual((await send(service, `GET ${line}`)).json()['vault_ids'], vault_ids)
+  const changed = await send(service, `POST ${line}`, { body: { vault_ids: ['vlt_3'] } })
+  assert.equal(changed.status, 400)
+  assert.match(changed.json<{ error: { message: string } }>().error.message, /^vault_ids must be null/)
+})
+
+test('the list of events keeps to the times that it was asked for, as they are shown', async () => {
+  const body = { ...(await sessionFields()), initial_events: [message(saying({ text: 'One.' }))] }
+  const { id } = (await send(service, 'POST /v1/sessions', { body })).json<{ id: string }>()
+  const list = async (query: Record<string, string> = {}) => {
+    const answer = await send(service, `GET /v1/sessions/${id}/events?${new URLSearchParams(query)}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json<{ data: { seq: number; type: string; processed_at: string }[]; next_page: string | null }>()
+  }
+  const all = await eventually(async () => {
+    const { data } = await list()
+    return data.some(({ type }) => type === 'session.status_idle') && data
+  })
+  const at = all[Math.floor(all.length / 2)]?.processed_at ?? assert.fail()
+  const zoned = at.replace('Z', '+00:00')
+  for (const [bound, holds] of [
+    ['gt', (time: string) => time > at],
+    ['gte', (time: string) => time >= at],
+    ['lt', (time: string) => time < at],
+    ['lte', (time: string) => time <= at],
+  ] as const) {
+    const wanted = all.filter(({ processed_at }) => holds(processed_at))
+    assert.ok(wanted.length < all.length || bound.endsWith('e'))
+    assert.deepEqual((await list({ [`created_at[${bound}]`]: zoned })).data, wanted, bound)
+    const newest = { [`created_at[${bound}]`]: at, order: 'desc', 'types[]': 'session.status_idle' }
+    assert.deepEqual(
+      (await list(newest)).data,
+      wanted.filter(({ type }) => type === 'session.status_idle').toReversed(),
+    )
+  }
+  const seen: unknown[] = []
+  let page: string | null = null
+  do {
+    const found = await list({ 'created_at[gte]': at, limit: '1', ...(page !== null && { page }) })
+    seen.push(...found.data)
+    page = found.next_page
+  } while (page !== null)
+  assert.deepEqual(
+    seen,
+    all.filter(({ processed_at }) => processed_at >= at),
+  )
+  const wrong = await send(service, `GET /v1/sessions/${id}/events?created_at[gte]=yesterday`)
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /created_at\[gte\]/)
 })
 
 test('agents of both dialects are the same records', async () => {

@@ -3,12 +3,11 @@ import { test } from 'node:test'
 import { clientProgram } from '../support/client-program.ts'
 import { bash, startScriptedService } from '../support/scripted-service.ts'
 import { send } from '../support/send.ts'
+import { holderOf } from '../support/virtual-keys.ts'
 
 const opencode = await clientProgram('opencode')
 
-// Its only way to show a key is Basic, which this service does not read.
 const { service } = await startScriptedService({
-  key: null,
   // It quotes prompts on their way, so the answers cannot be found there.
   script: ({ rawBody }) => (rawBody.includes('"tool_result"') ? { text: 'It said hello.' } : bash('echo hello')),
 })
@@ -22,16 +21,19 @@ interface Line {
   readonly part?: { readonly text?: string; readonly state?: { readonly status: string; readonly output: string } }
 }
 
-const attach = (...args: readonly string[]) =>
+/** Its only way to show a key is Basic authentication. */
+const attachWith = (key: string, ...args: readonly string[]) =>
   opencode.run({
     args: ['run', '--attach', service.url, '--format', 'json', ...args],
     env: {
+      OPENCODE_SERVER_PASSWORD: key,
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
       OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
       OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
     },
   })
+const attach = (...args: readonly string[]) => attachWith(service.key, ...args)
 
 test('opencode run --attach runs a turn with a tool in a session of this service, and shows it', { skip }, async () => {
   const { code, stdout, stderr } = await attach('--model', 'switchyard/scripted', '--title', 'Attached', 'Say hello.')
@@ -59,4 +61,37 @@ test('opencode run --attach runs a turn with a tool in a session of this service
 test('opencode run --attach tells of a prompt that fails', { skip }, async () => {
   const { stdout } = await attach('--model', 'switchyard/no-such-model', 'Say hello.')
   assert.match(stdout, /no-such-model/)
+})
+
+test('opencode run --attach works with a virtual key, in sessions of its owner', { skip }, async () => {
+  const { key = '' } = await holderOf(service, { owner_id: 'ada' })
+  const { code, stdout, stderr } = await attachWith(key, '--model', 'switchyard/scripted', 'Say hello.')
+  assert.equal(code, 0, `${stdout}\n${stderr}\n${service.logs()}`)
+  const [first = '{}'] = stdout.split('\n')
+  const { sessionID } = JSON.parse(first) as Line
+  const record = (await send({ url: service.url, key }, `GET /session/${sessionID}`)).json()
+  assert.deepEqual([record['id'], record['status']], [sessionID, 'idle'])
+})
+
+test('opencode run --attach with a wrong key is refused', { skip }, async () => {
+  const { code, stdout } = await attachWith('sk-wrong', '--model', 'switchyard/scripted', 'Say hello.')
+  assert.notEqual(code, 0)
+  assert.doesNotMatch(stdout, /It said hello/)
+})
+
+test('a key in Basic authentication, right or wrong, is in no log and in no answer', async () => {
+  const wrong = 'sk-wrong-0123456789abcdef'
+  const shown = [service.key, wrong].map(key => Buffer.from(`opencode:${key}`).toString('base64'))
+  const answers = shown.map(async encoded => {
+    const headers = { authorization: `Basic ${encoded}` }
+    return await send(service, 'GET /session', { headers })
+  })
+  const [right, refused] = await Promise.all(answers)
+  assert.equal(right?.status, 200)
+  assert.deepEqual(
+    [refused?.status, refused?.json(), refused?.headers['www-authenticate']],
+    [401, { error: { type: 'gateway_error', message: 'unauthorized' } }, undefined],
+  )
+  const said = [service.logs(), right?.text, refused?.text].join('\n')
+  for (const secret of [service.key, wrong, ...shown]) assert.ok(!said.includes(secret))
 })

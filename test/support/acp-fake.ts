@@ -30,8 +30,10 @@ interface Step {
   readonly get?: readonly [path: string, key?: string]
   /** A child in the background that would outlive it. */
   readonly child?: string
-  /** Says the whole text of the prompt, or a variable of the environment. */
+  /** Says the whole text of the prompt, the servers of the session or a variable of the environment. */
   readonly tell?: string
+  /** Calls a tool of the first of its servers, and says what came back. */
+  readonly useTool?: readonly [name: string, args: Json]
   /** Waits until it is cancelled. */
   readonly hang?: true
   readonly exit?: number
@@ -44,6 +46,8 @@ interface Options {
   readonly version?: number
   readonly resume?: boolean
   readonly load?: boolean
+  /** It can reach MCP servers over HTTP. */
+  readonly http?: boolean
   readonly ignoresCancel?: boolean
   readonly models?: readonly string[]
   readonly modes?: readonly string[]
@@ -52,12 +56,18 @@ interface Options {
   readonly exitsAtStart?: number
 }
 
+interface Server {
+  readonly url: string
+  readonly headers: readonly { readonly name: string; readonly value: string }[]
+}
+
 const options = JSON.parse(process.env['FAKE'] ?? '{}') as Options
 const memory = join(process.env['HOME'] ?? '/tmp', 'fake-sessions.json')
 const sessions: Record<string, string[]> = existsSync(memory) ? JSON.parse(readFileSync(memory, 'utf8')) : {}
 const waiting = new Map<number, (answer: Json) => void>()
 let lastId = 0
 let sessionId = ''
+let servers: readonly Server[] = []
 let cancel = () => {}
 
 const send = (message: Json) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -96,6 +106,19 @@ async function callModel(text: string): Promise<void> {
   say(`(${status})`)
 }
 
+function told(what: string, text: string): string {
+  if (what === 'prompt') return text
+  return what === 'servers' ? JSON.stringify(servers) : (process.env[what] ?? 'not set')
+}
+
+async function useTool(name: string, args: Json): Promise<void> {
+  const [{ url, headers } = { url: '', headers: [] }] = servers
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+  const given = Object.fromEntries(headers.map(({ name, value }) => [name, value]))
+  const sent = { method: 'POST', headers: { 'content-type': 'application/json', ...given } }
+  say(await (await fetch(url, { ...sent, body: JSON.stringify(message) })).text())
+}
+
 /** What a step says and does by itself. */
 async function work(step: Step, text: string): Promise<void> {
   if (step.say !== undefined) say(step.say)
@@ -105,7 +128,7 @@ async function work(step: Step, text: string): Promise<void> {
   if (step.complain !== undefined) process.stderr.write(`${step.complain}\n`)
   if (step.write) writeFileSync(...step.write)
   if (step.child !== undefined) spawn('/bin/sh', ['-c', step.child], { stdio: 'ignore' })
-  if (step.tell !== undefined) say(step.tell === 'prompt' ? text : (process.env[step.tell] ?? 'not set'))
+  if (step.tell !== undefined) say(told(step.tell, text))
 }
 
 /** What a step asks of others. */
@@ -117,6 +140,7 @@ async function inquire(step: Step): Promise<void> {
     say(`(${String((error as Json | undefined)?.['code'])})`)
   }
   if (step.model !== undefined) await callModel(step.model)
+  if (step.useTool) await useTool(...step.useTool)
   if (step.get) say(`(${(await fetch(base() + step.get[0], { headers: credential(step.get[1]) })).status})`)
 }
 
@@ -161,7 +185,8 @@ const offers = () => ({
   configOptions: [select('the-model', 'model', options.models), select('the-mode', 'mode', options.modes)],
 })
 
-function open(previous: string | undefined): Json {
+function open(previous: string | undefined, params: Json): Json {
+  servers = params['mcpServers'] as Server[]
   if (options.failsToOpen) return { error: { code: options.failsToOpen[0], message: options.failsToOpen[1] } }
   if (previous !== undefined && !sessions[previous]) return { error: { code: -32_002, message: 'no such session' } }
   sessionId = previous ?? `fake-${process.pid}-${Date.now()}`
@@ -170,8 +195,8 @@ function open(previous: string | undefined): Json {
   return { result: { sessionId, ...offers() } }
 }
 
-function load(previous: string): Json {
-  const opened = open(previous)
+function load(previous: string, params: Json): Json {
+  const opened = open(previous, params)
   for (const text of sessions[previous] ?? [])
     update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `replayed ${text}` } }, previous)
   return opened
@@ -183,13 +208,14 @@ const methods: Readonly<Record<string, (params: Json) => Json | Promise<Json>>> 
       protocolVersion: options.version ?? 1,
       agentCapabilities: {
         loadSession: options.load ?? false,
+        mcpCapabilities: { http: options.http ?? false, sse: false },
         sessionCapabilities: options.resume ? { resume: {} } : {},
       },
     },
   }),
-  'session/new': () => open(undefined),
-  'session/resume': params => open(String(params['sessionId'])),
-  'session/load': params => load(String(params['sessionId'])),
+  'session/new': params => open(undefined, params),
+  'session/resume': params => open(String(params['sessionId']), params),
+  'session/load': params => load(String(params['sessionId']), params),
   'session/set_config_option': params => {
     say(`[${String(params['configId'])}=${String(params['value'])}]`)
     return { result: offers() }

@@ -16,10 +16,17 @@ type Query = Readonly<Record<string, string>>
 
 const ownedBy = (owner: string): Caller => ({ principal: owner, role: 'user', ownerScope: owner, key: undefined })
 
+/** A program of a session `ses_1` of that agent, queued with a key of ada's. */
+const programOf = (agentId: string): Caller => {
+  const run = { session_id: 'ses_1', agent_id: agentId, owner_id: 'ada', prompt_id: 'msg_1', run_id: 'run_1' }
+  const behalf = { run, memoryTools: ['save_memory'], refused: () => undefined }
+  return { ...ownedBy('ada'), key: { id: 'key_1', models: [], isLimited: false }, behalf }
+}
+
 /** Where the interface has the memories of an agent. */
 export const baseOf = (agent: string): string => `/api/v1/managed_agents/agents/${agent}/memory`
 
-/** The routes of memories over a fresh database, and short ways to use them. `x-api-key` names the caller's owner. */
+/** The routes of memories over a fresh database, and short ways to use them. `x-api-key` names the caller's owner, `x-program-of` an agent. */
 export async function startMemoriesApp() {
   const { pool, db } = await freshDatabase()
   const audit = createAudit(auditStore(db))
@@ -28,6 +35,8 @@ export async function startMemoriesApp() {
   const app = createServer({
     authenticate({ headers }) {
       const owner = headers['x-api-key']
+      const agent = headers['x-program-of']
+      if (agent !== undefined) return programOf(String(agent))
       return owner === undefined ? masterCaller : ownedBy(String(owner))
     },
     log: createLog('silent'),

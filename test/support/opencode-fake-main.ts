@@ -25,7 +25,7 @@ await startOpencodeFake({
   async callModel() {
     const [{ options }] = Object.values(settings.provider) as [{ options: { baseURL: string; apiKey: string } }]
     const headers = { 'x-api-key': options.apiKey, 'content-type': 'application/json' }
-    const body = JSON.stringify({ model: settings.model, permission: settings.permission })
+    const body = JSON.stringify({ model: settings.model, permission: settings.permission, mcp: settings.mcp })
     const { status } = await fetch(`${options.baseURL}/messages`, { method: 'POST', headers, body })
     return status
   },

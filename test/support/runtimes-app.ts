@@ -6,11 +6,12 @@ import { auditStore } from '../../src/server/audit/store.ts'
 import type { ConfiguredHarness } from '../../src/server/config/config.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
-import { createLog } from '../../src/server/platform/log.ts'
+import { createLog, type Log } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
 import { createKeyring } from '../../src/server/platform/seal.ts'
 import { createRuntimeChanges } from '../../src/server/runtimes/registry/changes.ts'
 import { createKnownRuntimes } from '../../src/server/runtimes/registry/known-runtimes.ts'
+import { createLooks } from '../../src/server/runtimes/registry/looks.ts'
 import { createProbes } from '../../src/server/runtimes/registry/probes.ts'
 import { createRegistry } from '../../src/server/runtimes/registry/registry.ts'
 import { serveRuntimes } from '../../src/server/runtimes/registry/routes.ts'
@@ -75,6 +76,9 @@ interface Given {
   readonly allow: readonly string[]
   readonly keyring: ReturnType<typeof createKeyring>
   readonly timeoutMs: number
+  readonly startMs: number
+  /** Takes the place of the scripted protocol of the same name. */
+  readonly kind: RuntimeKind
 }
 
 /** Servers with the routes of runtimes over one fresh database. All speak cursor, claude_managed_agents and opencode. */
@@ -89,12 +93,15 @@ export async function runtimeApps() {
     allow = [],
     keyring = ring,
     timeoutMs = 15_000,
+    startMs = 60_000,
+    kind,
   }: Partial<Given> = {}) {
     const app = createServer({ authenticate: () => caller, log: createLog('silent'), translateError: e => e })
     const cursor = scriptedKind('cursor')
     const opencode = scriptedKind('opencode')
     const managed = scriptedKind('claude_managed_agents')
     const kinds = new Map([cursor, opencode, managed].map(({ kind }) => [kind.spec, kind]))
+    if (kind) kinds.set(kind.spec, kind)
     const now = { configured, allow }
     const seals = createRuntimeSeals(keyring)
     const guard = () => createOutbound({ allow: now.allow })
@@ -115,7 +122,11 @@ export async function runtimeApps() {
       audit: createAudit(auditStore(db)),
     })
     const clock = { nowMs: 0 }
-    const probes = createProbes({ ownId: 'builtin', kinds, known, store, nowMs: () => clock.nowMs, timeoutMs })
+    const probes = createProbes({ ownId: 'builtin', kinds, known, store, nowMs: () => clock.nowMs, timeoutMs, startMs })
+    const logged: object[] = []
+    const tell = (level: string) => (fields: object, message: string) => void logged.push({ level, message, ...fields })
+    const log = { debug: tell('debug'), info: tell('info'), warn: tell('warn') } as Pick<Log, 'debug' | 'info' | 'warn'>
+    const looks = createLooks({ known, probes, store, log })
     serveRuntimes(app, { registry, changes, probes, ownModels: () => [{ id: 'own', display_name: 'Own' }] })
     after(() => app.close())
     const call = async (line: string, payload?: object) => {
@@ -124,7 +135,7 @@ export async function runtimeApps() {
       assert.doesNotMatch(answer.body, /canary/)
       return { status: answer.statusCode, body: answer.json() }
     }
-    return { call, registry, cursor, opencode, managed, now, clock }
+    return { call, registry, looks, logged, cursor, opencode, managed, now, clock }
   }
 
   return {

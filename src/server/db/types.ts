@@ -258,6 +258,8 @@ export interface RuntimeHealthTable {
   version: number
   checked_at: Date
   error: string | null
+  /** From when on any replica may look at it by itself; null: now. */
+  look_after: Date | null
 }
 
 /** Table `audit_log`: who changed what; rows are only added. */

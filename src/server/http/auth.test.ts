@@ -110,6 +110,43 @@ test('Google’s clients show their key in a header of their own, or in the quer
     assert.equal(await codeOf(() => authenticate(presented, access)), 'unauthorized')
 })
 
+const basic = (userAndPassword: string, scheme = 'Basic') =>
+  `${scheme} ${Buffer.from(userAndPassword).toString('base64')}`
+
+test('the password of Basic authentication is a key, whatever the user’s name', async () => {
+  const held = 'sk-with:colon'
+  const authenticate = authenticator({ findKey: key => (key === held ? ada : undefined) })
+  const show = (authorization: string) => request({ authorization })
+  assert.equal(authenticate(show(basic(`opencode:${master}`)), 'key'), masterCaller)
+  assert.equal(authenticate(show(basic(`:${master}`, 'bASIC')), 'admin'), masterCaller)
+  assert.equal(authenticate(show(basic(`ana:${held}`)), 'google-key'), ada)
+  assert.equal(authenticate(request({ authorization: basic(`x:${held}`) }, stream('').url), 'key-or-query'), ada)
+  const refused = ['opencode:', 'opencode:wrong', master, `${master}:`, `${master}:opencode`, `opencode:${master} `]
+  const headers = [...refused.map(text => basic(text)), 'Basic', 'Basic ', 'Basic %%%', `Basic opencode:${master}`]
+  for (const header of headers) assert.equal(await codeOf(() => authenticate(show(header), 'key')), 'unauthorized')
+})
+
+test('Basic authentication is read last: any other key beside it counts, right or wrong', async () => {
+  const redeemTicket = async (ticket: string) => (ticket === 't' ? ada : undefined)
+  const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined), redeemTicket })
+  const authorization = basic(`opencode:${master}`)
+  type Access = Parameters<typeof authenticate>[1]
+  const beside = (key: string): [IncomingMessage, Access][] => [
+    [request({ authorization, 'x-api-key': key }), 'key'],
+    [request({ authorization, 'x-goog-api-key': key }), 'google-key'],
+    [request({ authorization }, `/v1beta/models?key=${key}`), 'google-key'],
+    [request({ authorization }, stream(`key=${key}`).url), 'key-or-query'],
+    [request({ authorization }, stream(`ticket=${key === 'right' ? 't' : 'other'}`).url), 'key-or-query'],
+  ]
+  for (const given of beside('right')) assert.equal(await authenticate(...given), ada)
+  for (const given of beside('wrong')) assert.equal(await codeOf(() => authenticate(...given)), 'unauthorized')
+  const twice = request({ authorization })
+  twice.rawHeaders.push('Authorization', authorization)
+  assert.equal(await codeOf(() => authenticate(twice, 'key')), 'unauthorized')
+  // A header or a parameter that the route does not read is none.
+  assert.equal(authenticate(request({ authorization, 'x-goog-api-key': 'wrong' }), 'key'), masterCaller)
+})
+
 const samples = 20_000
 
 /**

@@ -47,10 +47,8 @@ export function createAuthenticate(options: Options): Authenticate {
     const found = findKey(presented)
     return found instanceof Promise ? found.then(caller => known(caller, request)) : known(found, request)
   }
-  const ticketHolder = async (request: IncomingMessage): Promise<Caller> => {
-    const found = presentedTicket(request)
-    return known(found && (await redeemTicket(found.ticket, found.sessionId)), request)
-  }
+  const ticketHolder = async ({ ticket, sessionId }: PresentedTicket, request: IncomingMessage): Promise<Caller> =>
+    known(await redeemTicket(ticket, sessionId), request)
   const anybody = (request: IncomingMessage): Caller => {
     if (!insecureNoAuth && !isLocalRequest(request)) throw new AppError('forbidden', 'forbidden')
     return masterCaller
@@ -59,13 +57,26 @@ export function createAuthenticate(options: Options): Authenticate {
     const lent = options.lent?.(request)
     if (lent) return lent
     if (!master) return anybody(request)
-    const presented = presentedKey(request, access)
+    const { key, ticket } = presentedBy(request, access)
     // Compared in any case: a missing key is refused no sooner than a wrong one. Security: S02.
-    const isMaster = timingSafeEqual(digestOf(presented ?? ''), master)
-    if (presented !== undefined) return isMaster ? masterCaller : keyHolder(presented, request)
-    if (access === 'key-or-query') return ticketHolder(request)
+    const isMaster = timingSafeEqual(digestOf(key ?? ''), master)
+    if (key !== undefined) return isMaster ? masterCaller : keyHolder(key, request)
+    if (ticket) return ticketHolder(ticket, request)
     throw refusalOf(request)
   }
+}
+
+interface Presented {
+  readonly key: string | undefined
+  /** Only without a key. */
+  readonly ticket: PresentedTicket | undefined
+}
+
+/** Whatever else opens a route comes before Basic authentication, which a proxy may have added for itself. */
+function presentedBy(request: IncomingMessage, access: Access): Presented {
+  const key = presentedKey(request, access)
+  const ticket = key === undefined && access === 'key-or-query' ? presentedTicket(request) : undefined
+  return { key: key ?? (ticket ? undefined : basicPassword(request)), ticket }
 }
 
 /** The key of a request: Bearer, then x-api-key, then what the route allows besides: x-goog-api-key, `?key=`. */
@@ -85,12 +96,25 @@ function presentedKey(request: IncomingMessage, access: Access): string | undefi
   return queryOf(request).get('key') ?? undefined
 }
 
+/** The key of clients that know no other way, such as opencode's: the password, whatever the user's name. */
+function basicPassword({ headers }: IncomingMessage): string | undefined {
+  const [, encoded] = /^basic\s+(.*)$/i.exec(headers.authorization ?? '') ?? []
+  if (encoded === undefined) return undefined
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? []
+  return password
+}
+
 /** How often a header was sent; names and values take turns in `rawHeaders`. */
 const countOf = (name: string, rawHeaders: readonly string[]): number =>
   rawHeaders.filter((given, at) => at % 2 === 0 && given.toLowerCase() === name).length
 
+interface PresentedTicket {
+  readonly ticket: string
+  readonly sessionId: string
+}
+
 /** `?ticket=` on the stream of a session. */
-function presentedTicket(request: IncomingMessage): { ticket: string; sessionId: string } | undefined {
+function presentedTicket(request: IncomingMessage): PresentedTicket | undefined {
   const ticket = queryOf(request).get('ticket')
   const sessionId = /^\/v1\/sessions\/([^/?]+)\/events\/stream\?/.exec(request.url ?? '')?.[1]
   return ticket !== null && sessionId !== undefined ? { ticket, sessionId } : undefined

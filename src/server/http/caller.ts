@@ -18,11 +18,11 @@ export interface Caller {
   readonly ownerScope: string | undefined
   /** The virtual key; undefined for the master key. */
   readonly key: KeyAccess | undefined
-  /** Present for a program of a session, which may call models and nothing else. */
+  /** Present for a program of a session, which may call models, use the memories of its agent, and nothing else. */
   readonly behalf?: Behalf
 }
 
-/** The run on whose behalf a program of ours calls models. */
+/** The run on whose behalf a program of ours calls. */
 export interface Behalf {
   /** What the calls are booked on. */
   readonly run: {
@@ -32,6 +32,8 @@ export interface Behalf {
     readonly prompt_id: string
     readonly run_id: string
   }
+  /** Names of the tools for the agent's memories that it may use. */
+  readonly memoryTools: readonly string[]
   /** Hears of model calls that we refuse. */
   readonly refused: (error: AppError) => void
 }

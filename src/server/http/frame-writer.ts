@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 /** How often a stream that has nothing to say shows that it is alive. */
 export const heartbeatMs = 10_000
 
-const slowReaderMs = 30_000
+const defaultSlowReaderMs = 30_000
 
 /** Of every answer that is a stream of events. */
 export const eventStreamHeaders = {
@@ -17,10 +17,12 @@ export const eventStreamHeaders = {
 export class FrameWriter {
   readonly #response: ServerResponse
   readonly #signal: AbortSignal
+  readonly #slowReaderMs: number
 
-  constructor(response: ServerResponse, signal: AbortSignal) {
+  constructor(response: ServerResponse, signal: AbortSignal, slowReaderMs = defaultSlowReaderMs) {
     this.#response = response
     this.#signal = signal
+    this.#slowReaderMs = slowReaderMs
   }
 
   /** Writes what may be lost, unless the reader is behind. */
@@ -48,7 +50,7 @@ export class FrameWriter {
       const timer = setTimeout(() => {
         this.#response.destroy()
         settle(false)
-      }, slowReaderMs)
+      }, this.#slowReaderMs)
       this.#response.once('drain', onDrain)
       this.#signal.addEventListener('abort', onGone, { once: true })
     })

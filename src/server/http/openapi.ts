@@ -35,6 +35,7 @@ export function openApiDocument(): Record<string, unknown> {
         bearer: { type: 'http', scheme: 'bearer' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         queryKey: { type: 'apiKey', in: 'query', name: 'key' },
+        basic: { type: 'http', scheme: 'basic', description: 'The password is the key; the user name is not read' },
         googleKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key' },
       },
     },
@@ -57,7 +58,7 @@ function operation(route: Route & { readonly group: string }): Record<string, un
 function securityOf({ access }: Route): Record<string, readonly string[]>[] {
   if (access === 'public') return []
   if (access === 'webhook') return [{ bearer: [] }]
-  const headers = [{ bearer: [] }, { apiKey: [] }]
+  const headers = [{ bearer: [] }, { apiKey: [] }, { basic: [] }]
   if (access === 'google-key') return [...headers, { googleKey: [] }, { queryKey: [] }]
   return access === 'key-or-query' ? [...headers, { queryKey: [] }] : headers
 }

@@ -6,6 +6,7 @@ import {
   fastify,
   LogController,
 } from 'fastify'
+import { insteadOf } from '../../contract/not-here.ts'
 import type { ErrorShape, Route } from '../../contract/route.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
@@ -121,8 +122,11 @@ function writeLogTo(app: FastifyInstance, log: Log): void {
   Object.assign(app.log, { error: error.bind(log), warn: warn.bind(log), fatal: fatal.bind(log) })
 }
 
-const noSuchPath = (url: string): AppError =>
-  new AppError('not_found', `no such path: ${pathOf(url).slice(0, 200)}; see /docs`)
+function noSuchPath(url: string): AppError {
+  const path = pathOf(url)
+  const instead = insteadOf(path)
+  return new AppError('not_found', `no such path: ${path.slice(0, 200)}; ${instead ? `${instead}; ` : ''}see /docs`)
+}
 
 function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
   // The library closes the connection after a body that is too large. A client that is still sending would then see a
@@ -160,7 +164,7 @@ function requireJson({ headers }: FastifyRequest): void {
 
 function shapeOfPath(url: string): ErrorShape {
   if (url.startsWith('/api/v1/')) return 'plain'
-  if (/^\/v1\/(messages|models|agents|environments)/.test(url)) return 'anthropic'
+  if (/^\/v1\/(messages|models|agents|environments)/.test(url) || insteadOf(pathOf(url))) return 'anthropic'
   if (url.startsWith('/v1beta/')) return 'google'
   return /^\/v1\/(chat|responses|embeddings)/.test(url) ? 'openai' : 'nested'
 }

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CreatedRange } from './created-range.ts'
+import type { CreatedRange } from '../http/created-range.ts'
 import type { MetadataMap } from './metadata.ts'
 
 /** What the dialect shows of a session besides its record. */

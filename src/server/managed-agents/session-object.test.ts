@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createdRange } from './created-range.ts'
+import { createdRange } from '../http/created-range.ts'
 import { resolvedConfig, updatedConfig } from './environment-config.ts'
 import { centsOf, usdOf } from './money.ts'
 import { changesOfSession } from './session-changes.ts'

@@ -1,4 +1,9 @@
-import type { AgentChoice, ManagedRepository, ManagedSessionCreate } from '../../contract/managed-sessions.ts'
+import type {
+  AgentChoice,
+  ManagedRepository,
+  ManagedResourceWrite,
+  ManagedSessionCreate,
+} from '../../contract/managed-sessions.ts'
 import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/store.ts'
 import { invalid } from '../platform/errors.ts'
@@ -48,20 +53,33 @@ const chosen = (config: StoredAgent['config'], setup: Setup): Readonly<Record<st
       .map(([, key]) => [key, config[key] ?? null]),
   )
 
-/** The repository of a session, as its environment names it. A token has no place there: everybody who sees the session sees it. */
-export function repositoryOf(resources: ManagedSessionCreate['resources']): Readonly<Record<string, unknown>> {
-  const [resource] = resources ?? []
+/** The repository of a session, as its environment names it. Throws `invalid` for what a session cannot have here. */
+export function repositoryOf(resources: ManagedSessionCreate['resources'] = []): Readonly<Record<string, unknown>> {
+  const [resource, another] = resources.map(usable)
   if (!resource) return {}
-  if (resource.authorization_token) {
-    throw invalid(
-      'resources[0].authorization_token is not kept here; give the runtime its own access to the repository',
-    )
-  }
+  if (another) throw invalid('resources[1]: a session works on one repository at most')
   const ref = refOf(resource.checkout)
   return {
     repository: resource.url,
     ...(ref !== undefined && { ref }),
     ...(resource.mount_path && { mount_path: resource.mount_path }),
+  }
+}
+
+/** A token has no place in the environment: everybody who sees the session sees it. */
+function usable(resource: ManagedResourceWrite, at: number): ManagedRepository {
+  const place = `resources[${at}]`
+  switch (resource.type) {
+    case 'file':
+      throw invalid(`${place}.type file is not possible: no files are kept here; send the text in a message`)
+    case 'memory_store':
+      throw invalid(
+        `${place}.type memory_store is not possible: a session has the memories of its agent by itself; ` +
+          'they are under /api/v1/managed_agents/agents/{agent_id}/memory',
+      )
+    case 'github_repository':
+      if (!resource.authorization_token) return resource
+      throw invalid(`${place}.authorization_token is not kept here; give the runtime its own access to the repository`)
   }
 }
 

@@ -94,3 +94,40 @@ test('S10: the agent of another owner is 404, whatever is asked', async () => {
     assert.deepEqual([answer.statusCode, answer.json()], [404, { error: `agent ${agent} not found` }])
   }
 })
+
+test('S10: a program of a session reaches the memories of its own agent, and no other of the same owner', async () => {
+  const [own, other] = [await newAgent(), await newAgent()]
+  const program = { 'x-program-of': own }
+  const save = {
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'save_memory', arguments: { text: 'Kept by a program' } },
+  }
+  const refused = await post(other, save, program)
+  assert.deepEqual([refused.statusCode, refused.json()], [404, { error: `agent ${other} not found` }])
+  assert.deepEqual(await find(other), [])
+  assert.match((await post(own, save, program)).body, /saved as mem_/)
+  const [memory] = await find(own)
+  assert.deepEqual(
+    [memory?.text, memory?.source, memory?.session_id, memory?.created_by],
+    ['Kept by a program', 'agent', 'ses_1', 'ada'],
+  )
+  const columns = 'principal, role, key_id, address, request_id'
+  const { rows } = await pool.query(`select ${columns} from audit_log where object_id = $1`, [memory?.id])
+  assert.deepEqual(rows, [{ principal: 'ada', role: 'agent', key_id: 'key_1', address: null, request_id: null }])
+})
+
+test('a program of a session is offered the tools that the agent has, and none of the other routes of memories', async () => {
+  const agent = await newAgent()
+  const program = { 'x-program-of': agent }
+  const { result } = (await post(agent, { id: 1, method: 'tools/list' }, program)).json()
+  assert.deepEqual(
+    result.tools.map(({ name }: { name: string }) => name),
+    ['save_memory'],
+  )
+  const search = { id: 1, method: 'tools/call', params: { name: 'search_memory', arguments: { query: 'x' } } }
+  assert.equal((await post(agent, search, program)).json().error.code, -32_602)
+  const base = `/api/v1/managed_agents/agents/${agent}`
+  for (const line of [`GET ${base}/memory`, `GET ${base}/memories/export`, `DELETE ${base}/memory/mem_x`])
+    assert.equal((await call(line, undefined, undefined, program)).statusCode, 403, line)
+})

@@ -1,8 +1,7 @@
 import { apiVersion } from '../../contract/api.ts'
 import type { McpMessage } from '../../contract/memories.ts'
 import { invalid } from '../platform/errors.ts'
-import type { ServerContext } from '../tools/tool.ts'
-import { memoryTools } from '../tools/toolset.ts'
+import type { ServerContext, Tool } from '../tools/tool.ts'
 
 /** The newest first. Dialects: section 6, rule 4. */
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
@@ -21,18 +20,24 @@ export function checkMcpVersion(header: string | readonly string[] | undefined):
 const unknownMethod = -32_601
 const invalidParams = -32_602
 
+/** What a client is offered. */
+interface Offer {
+  readonly tools: readonly Tool<ServerContext>[]
+  readonly context: ServerContext
+}
+
 /** The answer to one message of a client; undefined when it wants none. Keeps nothing between messages. */
 export async function answerMcp(
   { id, method, params = {} }: McpMessage,
-  context: ServerContext,
+  offer: Offer,
 ): Promise<Record<string, unknown> | undefined> {
   if (id === undefined || method === undefined) return undefined
-  return { jsonrpc: '2.0', id, ...(await outcomeOf(method, params, context)) }
+  return { jsonrpc: '2.0', id, ...(await outcomeOf(method, params, offer)) }
 }
 
 type Params = Readonly<Record<string, unknown>>
 
-async function outcomeOf(method: string, params: Params, context: ServerContext): Promise<Record<string, unknown>> {
+async function outcomeOf(method: string, params: Params, offer: Offer): Promise<Record<string, unknown>> {
   switch (method) {
     case 'initialize':
       return { result: greeting(params['protocolVersion']) }
@@ -41,11 +46,11 @@ async function outcomeOf(method: string, params: Params, context: ServerContext)
     case 'tools/list':
       return {
         result: {
-          tools: memoryTools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+          tools: offer.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
         },
       }
     case 'tools/call':
-      return callTool(params, context)
+      return callTool(params, offer)
     default:
       return { error: { code: unknownMethod, message: `there is no method ${method.slice(0, 100)}` } }
   }
@@ -57,10 +62,10 @@ const greeting = (wanted: unknown) => ({
   serverInfo: { name: 'switchyard-memories', version: apiVersion },
 })
 
-async function callTool(params: Params, context: ServerContext): Promise<Record<string, unknown>> {
-  const tool = memoryTools.find(({ name }) => name === params['name'])
+async function callTool(params: Params, { tools, context }: Offer): Promise<Record<string, unknown>> {
+  const tool = tools.find(({ name }) => name === params['name'])
   if (!tool) {
-    const names = memoryTools.map(({ name }) => name).join(', ')
+    const names = tools.map(({ name }) => name).join(', ')
     return { error: { code: invalidParams, message: `params.name must be one of ${names}` } }
   }
   const { content, is_error } = await tool.run(params['arguments'] ?? {}, context)

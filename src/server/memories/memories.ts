@@ -99,10 +99,15 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       )
     },
 
-    /** What the tools of the agent can do for this caller. */
+    /** What the tools of the agent can do for this caller. A program of a session reaches the session's agent alone. */
     async lend(agentId: string, { caller, actor }: By): Promise<ToolMemories> {
+      const run = caller.behalf?.run
+      if (run && run.agent_id !== agentId) throw notFound('agent', agentId)
       await checkAgent({ agentId, owner: caller.ownerScope })
-      return sessionMemories.lend({ agentId, sessionId: null, actor })
+      if (!run) return sessionMemories.lend({ agentId, sessionId: null, actor })
+      // The agent saves for whoever queued the prompt, as in the built-in runtime.
+      const agent: Actor = { ...actor, role: 'agent', address: undefined, requestId: undefined }
+      return sessionMemories.lend({ agentId, sessionId: run.session_id, actor: agent })
     },
 
     /** Disabled ones too; a page of it can be imported as it is. */

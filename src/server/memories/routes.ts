@@ -4,6 +4,7 @@ import { actorOf, bind, routeSchema } from '../http/bind.ts'
 import { fastifyPath } from '../http/paths.ts'
 import type { Log } from '../platform/log.ts'
 import { defaultToolLimits } from '../tools/tool.ts'
+import { memoryTools } from '../tools/toolset.ts'
 import { answerMcp, checkMcpVersion } from './mcp.ts'
 import type { Memories } from './memories.ts'
 
@@ -47,7 +48,9 @@ export function serveMemoryMcp(app: FastifyInstance, { memories, log }: { memori
       const { params, caller, body } = request
       const lent = await memories.lend(params.agent_id, { caller, actor: actorOf(request) })
       const signal = new AbortController().signal
-      const answer = await answerMcp(body, { memories: lent, signal, limits: defaultToolLimits, log })
+      const context = { memories: lent, signal, limits: defaultToolLimits, log }
+      const tools = memoryTools.filter(({ name }) => caller.behalf?.memoryTools.includes(name) ?? true)
+      const answer = await answerMcp(body, { tools, context })
       // A message that wants no answer. Source: MCP, streamable HTTP.
       return answer ? reply.send(answer) : reply.code(202).send()
     },

@@ -9,13 +9,15 @@ import type { EventStore } from '../sessions/event-store.ts'
 import type { LiveEvents, Subscription } from '../sessions/live-events.ts'
 import { type BusEvent, EventMapping, tellsOfRecord } from './events.ts'
 import type { FeedStore } from './feed-store.ts'
-import type { News, SessionFeed } from './session-feed.ts'
+import { type News, type SessionFeed, together } from './session-feed.ts'
 
 export interface BusDeps {
   readonly feed: Pick<SessionFeed, 'listen'>
   readonly store: Pick<FeedStore, 'contextOf'>
   readonly events: Pick<EventStore, 'page'>
   readonly live: Pick<LiveEvents, 'subscribe'>
+  /** How long a reader may not read; 30,000 unless given. */
+  readonly slowReaderMs?: number
 }
 
 interface BusOptions {
@@ -34,16 +36,22 @@ interface BusOptions {
 interface Followed {
   readonly mapping: EventMapping
   readonly subscription: Subscription
+  /** What was written: at times more than was heard of, as the tables have it before the hint comes. */
   after: number
+  heard: number
 }
+
+const isAhead = ({ after, heard }: Followed): boolean => after > heard
 
 const pageSize = 200
 const retryMs = 500
 const maxFollowed = 200
+/** Sessions of which a reader has not heard yet. */
+const maxWaiting = 10_000
 
 /**
  * Writes what happens to all sessions of a caller from now on. There is no replay: a client that was away reads the lists.
- * A reader that does not read for 30 s is cut. Rejects before `begin` when the database is away.
+ * A reader that does not read for 30 s, or is behind in more than 10,000 sessions, is cut. Rejects before `begin` when the database is away.
  */
 export async function writeBus(
   response: ServerResponse,
@@ -53,8 +61,8 @@ export async function writeBus(
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const signal = AbortSignal.any([gone.signal, options.shutdown])
-  const writer = new FrameWriter(response, signal)
-  const bus = new Bus({ deps, options, writer, signal })
+  const writer = new FrameWriter(response, signal, deps.slowReaderMs)
+  const bus = new Bus({ deps, options, writer, signal, cut: () => response.destroy() })
   const leave = await deps.feed.listen(news => bus.hear(news))
   options.begin()
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
@@ -74,6 +82,8 @@ interface Parts {
   readonly options: BusOptions
   readonly writer: FrameWriter
   readonly signal: AbortSignal
+  /** Ends the connection: the reader comes back, and reads the lists. */
+  readonly cut: () => void
 }
 
 /** One reader. What it has not read yet waits in the tables; here only the numbers wait. */
@@ -82,23 +92,25 @@ class Bus {
   readonly #options: BusOptions
   readonly #writer: FrameWriter
   readonly #signal: AbortSignal
+  readonly #cut: () => void
   /** News that were not written yet, by session. */
   readonly #waiting = new Map<string, News>()
   readonly #followed = new Map<string, Followed>()
   #wake: () => void = () => undefined
 
-  constructor({ deps, options, writer, signal }: Parts) {
+  constructor({ deps, options, writer, signal, cut }: Parts) {
     this.#deps = deps
     this.#options = options
     this.#writer = writer
     this.#signal = signal
+    this.#cut = cut
   }
 
   hear(news: News): void {
     const { owner } = this.#options
     if (owner !== undefined && news.ownerId !== owner) return
-    const before = this.#waiting.get(news.sessionId)
-    this.#waiting.set(news.sessionId, before ? { ...before, last: news.last } : news)
+    this.#waiting.set(news.sessionId, together(this.#waiting.get(news.sessionId), news))
+    if (this.#waiting.size > maxWaiting) this.#cut()
     this.#wake()
   }
 
@@ -133,11 +145,13 @@ class Bus {
     }
     if (last === 0) return true
     const followed = this.#followed.get(sessionId) ?? (await this.#follow(sessionId, first))
+    followed.heard = last
     while (followed.after < last) {
       const events = followed.subscription.take(followed.after) ?? (await this.#page(sessionId, followed.after))
       if (events.length === 0 || !(await this.#writeAll(sessionId, followed, events))) return !this.#signal.aborted
     }
-    if (followed.mapping.isOver) this.#forget(sessionId, followed)
+    // What is forgotten too soon would be written again when it is heard of.
+    if (followed.mapping.isOver && !isAhead(followed)) this.#forget(sessionId, followed)
     return true
   }
 
@@ -158,15 +172,16 @@ class Bus {
       if (this.#followed.has(sessionId)) for (const event of mapping.preview(preview)) this.offer(event)
     })
     const start = await this.#untilThere(() => this.#deps.store.contextOf(sessionId, first))
-    const followed = { mapping, subscription, after: (start ?? first) - 1 }
+    const followed = { mapping, subscription, after: (start ?? first) - 1, heard: first }
     while (followed.after < first - 1) {
       const known = await this.#page(sessionId, followed.after, first - 1 - followed.after)
       if (known.length === 0) break
       for (const event of known) mapping.take(event)
       followed.after = known.at(-1)?.seq ?? first
     }
-    const [oldest] = this.#followed
-    if (oldest && this.#followed.size >= maxFollowed) this.#forget(...oldest)
+    const oldest =
+      this.#followed.size < maxFollowed ? undefined : this.#followed.entries().find(([, it]) => !isAhead(it))
+    if (oldest) this.#forget(...oldest)
     this.#followed.set(sessionId, followed)
     return followed
   }

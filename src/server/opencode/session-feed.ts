@@ -13,15 +13,20 @@ export interface News {
   readonly last: number
 }
 
+/** Two news of one session that follow on each other, as one. */
+export const together = (before: News | undefined, news: News): News => (before ? { ...before, last: news.last } : news)
+
 type Listener = (news: News) => void
 
 interface Deps {
   readonly store: FeedStore
-  readonly notifications: Notifications
+  readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
   readonly log: Log
+  /** How often the tables are looked at; 5,000 unless given. */
+  readonly pollMs?: number
 }
 
-const pollMs = 5_000
+const defaultPollMs = 5_000
 /** A change is written some time before it is committed. */
 const marginMs = 10_000
 const maxKnown = 10_000
@@ -38,12 +43,17 @@ export class SessionFeed {
   readonly #known = new Map<string, number>()
   readonly #stopPolling: () => Promise<void>
   #lookedAtMs = 0
+  /** What was heard since a reconnect, until the tables have told what was not: the order of a session would be lost. */
+  #held: Map<string, News> | undefined
 
-  constructor({ store, notifications, log }: Deps) {
+  constructor({ store, notifications, log, pollMs = defaultPollMs }: Deps) {
     this.#store = store
     this.#log = log
     notifications.on('session_events', hint => this.#hear(hint))
-    notifications.onReconnect(() => void this.#catchUp())
+    notifications.onReconnect(() => {
+      this.#held = new Map(this.#held)
+      void this.#catchUp()
+    })
     this.#stopPolling = every(pollMs, () => this.#catchUp())
   }
 
@@ -61,6 +71,8 @@ export class SessionFeed {
   /** What happened before somebody listens is no news. */
   async #learn(): Promise<void> {
     this.#lookedAtMs = performance.now()
+    // Hints that were lost while nobody listened would be told with the next one.
+    this.#known.clear()
     for (const { id, last } of await this.#store.changed(marginMs)) {
       if (last > (this.#known.get(id) ?? -1)) this.#remember(id, last)
     }
@@ -69,8 +81,10 @@ export class SessionFeed {
   /** `hint`: a session, its last and its first number that are new, its owner. */
   #hear(hint: string): void {
     const [, sessionId, last, first, ownerId = ''] = /^(\S+) (\d+) (\d+) (.*)$/s.exec(hint) ?? []
-    if (sessionId !== undefined)
-      this.#tell({ sessionId, ownerId, isNew: last === '0', first: Number(first), last: Number(last) })
+    if (sessionId === undefined) return
+    const news = { sessionId, ownerId, isNew: last === '0', first: Number(first), last: Number(last) }
+    if (this.#held) this.#held.set(sessionId, together(this.#held.get(sessionId), news))
+    else this.#tell(news)
   }
 
   #tell(news: News): void {
@@ -78,7 +92,7 @@ export class SessionFeed {
     const known = this.#known.get(sessionId)
     if (known !== undefined && last <= known) return
     this.#remember(sessionId, last)
-    const told = known === undefined ? news : { ...news, first: known + 1 }
+    const told = known === undefined ? news : { ...news, isNew: false, first: known + 1 }
     for (const listener of this.#listeners) listener(told)
   }
 
@@ -91,15 +105,24 @@ export class SessionFeed {
   }
 
   async #catchUp(): Promise<void> {
-    if (this.#listeners.size === 0) return
+    const held = this.#held
+    if (this.#listeners.size === 0) return this.#release(held)
     const startedMs = performance.now()
     try {
       const changed = await this.#store.changed(startedMs - this.#lookedAtMs + marginMs)
       this.#lookedAtMs = startedMs
       for (const session of changed) this.#tellMissed(session)
+      this.#release(held)
     } catch (cause) {
       this.#log.debug({ err: cause }, 'could not look for sessions that changed; the next poll will')
     }
+  }
+
+  /** `held` is what was held when the tables were looked at: not all of what came with a later reconnect is in them. */
+  #release(held: Map<string, News> | undefined): void {
+    if (held === undefined || held !== this.#held) return
+    this.#held = undefined
+    for (const news of held.values()) this.#tell(news)
   }
 
   #tellMissed({ id: sessionId, owner_id: ownerId, last, before, is_new }: Changed): void {

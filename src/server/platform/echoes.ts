@@ -19,14 +19,40 @@ export function withoutEchoes(text: string, secrets: readonly string[]): string 
   }, '')
 }
 
+/**
+ * Takes a secret out of ordinary text: only where all of it stands, since pieces of six characters are found in any long
+ * text. Costs a search for each way to write it.
+ */
+export function wholeEchoes(secret: string) {
+  const inJson = JSON.stringify(secret).slice(1, -1)
+  // Where one holds another the longer one goes.
+  const writings = [...new Set([...writingsOf(secret), inJson])].toSorted((a, b) => b.length - a.length)
+  return {
+    /** The very same text where the secret is not in it. */
+    without: (text: string): string =>
+      writings.reduce((rest, writing) => (rest.includes(writing) ? rest.replaceAll(writing, mark) : rest), text),
+
+    /** Where a writing begins that the end of `text` cuts off; the length of `text` when none does. */
+    begunAt: (text: string): number => Math.min(...writings.map(writing => beginOf(writing, text))),
+  }
+}
+
+function beginOf(writing: string, text: string): number {
+  const first = writing[0] ?? ''
+  let at = text.indexOf(first, Math.max(0, text.length - writing.length + 1))
+  while (at >= 0 && !writing.startsWith(text.slice(at))) at = text.indexOf(first, at + 1)
+  return at < 0 ? text.length : at
+}
+
 const piecesOf = (secret: string): string[] =>
-  formsOf(secret).flatMap(form => {
+  writingsOf(secret).flatMap(form => {
     if (form.length <= pieceLength) return form.length === 0 ? [] : [lowered(form)]
     const count = form.length - pieceLength + 1
     return Array.from({ length: count }, (_, at) => lowered(form.slice(at, at + pieceLength)))
   })
 
-function formsOf(secret: string): string[] {
+/** A secret as others may repeat it: plain, percent-encoded, in hex, and the digits of it that any base64 text has. */
+function writingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const inBase64 = [0, 1, 2].map(offset => innerBase64(bytes, offset))
   return [

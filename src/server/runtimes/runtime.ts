@@ -134,6 +134,8 @@ export interface BatchParts {
 export interface Runtime {
   readonly id: string
   readonly capabilities: Capabilities
+  /** Its models are named `provider/model`. */
+  readonly namesProviders?: true
   /** Begins the prompt, or goes on with it after a crash: the log tells which. */
   run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch>
   /** Frees what the runtime keeps for a session that was deleted. Succeeds when there is nothing. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventRoutes } from '../../contract/events.ts'
 import { bind, routeSchema } from '../http/bind.ts'
+import { createdRange } from '../http/created-range.ts'
 import { fastifyPath } from '../http/paths.ts'
 import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
@@ -31,7 +32,7 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
     const start = query.after ?? query.page
     const after = start === undefined ? (order === 'asc' ? 0 : pastTheEnd) : Number(start)
     const types = typesOf(query.types ?? query['types[]'])
-    const rows = await store.list({ sessionId: id, after, limit: limit + 1, order, types })
+    const rows = await store.list({ sessionId: id, after, limit: limit + 1, order, types, ...createdRange(query) })
     const data = rows.slice(0, limit)
     const last = data.at(-1)
     return { data, next_page: rows.length > limit && last ? String(last.seq) : null }

@@ -83,13 +83,14 @@ export function eventStore(pool: Pool) {
       return rows.map(toEvent)
     },
 
-    /** Events of some types, in either order. Types undefined: all. */
-    async list({ sessionId, after, limit, order, types }: ListQuery): Promise<SessionEvent[]> {
+    /** Events of some types and of some time, in either order. Types undefined: all. */
+    async list({ sessionId, after, limit, order, types, from, before }: ListQuery): Promise<SessionEvent[]> {
       const text = `
         select seq, id, type, payload, created_at from session_events
         where session_id = $1 and seq ${order === 'asc' ? '>' : '<'} $2 and ($4::text[] is null or type = any ($4))
+          and ($5::timestamptz is null or created_at >= $5) and ($6::timestamptz is null or created_at < $6)
         order by seq ${order} limit $3`
-      const { rows } = await pool.query<Row>(text, [sessionId, after, limit, types ?? null])
+      const { rows } = await pool.query<Row>(text, [sessionId, after, limit, types ?? null, from, before])
       return rows.map(toEvent)
     },
 
@@ -115,6 +116,10 @@ export interface ListQuery {
   readonly limit: number
   readonly order: 'asc' | 'desc'
   readonly types: readonly string[] | undefined
+  /** From then on; open unless given. */
+  readonly from?: Date | undefined
+  /** Open unless given. */
+  readonly before?: Date | undefined
 }
 
 interface Row extends Stored {

@@ -3,6 +3,7 @@ import { budgetReached, endsRun, type SessionEvent } from '../../contract/events
 import type { Input } from '../../contract/route.ts'
 import { type OpencodeMessage, type PromptRequest, type SessionCreate, sessionRoutes } from '../../contract/sessions.ts'
 import { bind } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
 import { AppError } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
@@ -18,12 +19,15 @@ import type { WaitForPrompt } from './wait-for-prompt.ts'
 interface Deps {
   readonly sessions: Sessions
   readonly events: EventStore
-  /** Turns a prompt's provider and model into the name that the gateway knows. */
-  readonly modelName: (model: PromptRequest['model']) => string
+  /** Turns a prompt's provider and model into one name; asks what the session runs on where that makes a difference. */
+  readonly modelName: (model: PromptRequest['model'], runtimeOf: () => Promise<string | undefined>) => Promise<string>
   readonly waitForPrompt: WaitForPrompt
   /** The folder of a session's files. */
   readonly workspaceOf: (sessionId: string) => string
 }
+
+type PromptInput = Pick<Input<typeof sessionRoutes.promptAsync>, 'params' | 'body'>
+type CreateBody = NonNullable<Input<typeof sessionRoutes.create>['body']>
 
 const maxMessageEvents = 10_000
 
@@ -31,22 +35,23 @@ const maxMessageEvents = 10_000
 export function serveSessions(app: FastifyInstance, deps: Deps): void {
   const { sessions, modelName } = deps
   const managed = (row: SessionRow) => toManagedSession(row, deps.workspaceOf(row.id))
-  const promptOf = ({ parts, model, system, mode, messageID }: PromptRequest): PromptWrite => ({
-    parts,
-    model: modelName(model),
-    system,
-    mode,
-    messageId: messageID,
-  })
+  const promptOf = async ({ params, body }: PromptInput, caller: Caller): Promise<PromptWrite> => {
+    const { parts, model, system, mode, messageID } = body
+    // One that is not there has no runtime: the queue refuses the prompt.
+    const runtimeOf = async () => (await sessions.among([params.session_id], caller))[0]?.runtime
+    return { parts, model: await modelName(model, runtimeOf), system, mode, messageId: messageID }
+  }
 
-  const wanted = ({ model, ...body }: Input<typeof sessionRoutes.create>['body'] & object): SessionCreate => {
+  const wanted = async ({ model, ...body }: CreateBody, caller: Caller): Promise<SessionCreate> => {
     if (model === undefined) return body
-    const { id: modelID, providerID } = typeof model === 'string' ? { id: model } : model
-    return { ...body, model: modelName({ modelID, ...(providerID !== undefined && { providerID }) }) }
+    if (typeof model === 'string') return { ...body, model }
+    const { id: modelID, providerID } = model
+    const named = { modelID, ...(providerID !== undefined && { providerID }) }
+    return { ...body, model: await modelName(named, () => sessions.check(body, caller)) }
   }
 
   bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency }) =>
-    opencodeSession(await sessions.create(wanted(body ?? {}), caller, idempotency)),
+    opencodeSession(await sessions.create(await wanted(body ?? {}, caller), caller, idempotency)),
   )
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
     const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }
@@ -72,7 +77,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return true
   })
   bind(app, sessionRoutes.promptAsync, async ({ params, body }, caller, { idempotency }) => {
-    await sessions.prompt(params.session_id, promptOf(body), { caller, idempotency })
+    await sessions.prompt(params.session_id, await promptOf({ params, body }, caller), { caller, idempotency })
   })
   bind(app, sessionRoutes.abort, async ({ params }, caller) => {
     await sessions.interrupt(params.session_id, caller)
@@ -86,7 +91,8 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return query.limit === undefined ? messages : messages.slice(-query.limit)
   })
   bind(app, sessionRoutes.message, async ({ params, body }, caller, { idempotency, signal }) => {
-    const promptId = await sessions.prompt(params.session_id, promptOf(body), { caller, idempotency })
+    const prompt = await promptOf({ params, body }, caller)
+    const promptId = await sessions.prompt(params.session_id, prompt, { caller, idempotency })
     const how = await deps.waitForPrompt(params.session_id, promptId, signal)
     const log = await deps.events.page(params.session_id, 0, maxMessageEvents)
     if (how === 'paused') throw outOfBudget(promptId, log)

@@ -93,9 +93,9 @@ export function createSessions(deps: Deps) {
       return row
     },
 
-    /** Checks a creation body as `create` does, and stores nothing. */
-    async check(body: SessionCreate, caller: Caller): Promise<void> {
-      await planSession(deps, body, caller)
+    /** Checks a creation body as `create` does, and stores nothing. What the session would run on. */
+    async check(body: SessionCreate, caller: Caller): Promise<string> {
+      return (await planSession(deps, body, caller)).session.runtime
     },
 
     /**

@@ -1,5 +1,6 @@
 import { type Json, recordOf, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
+import { memoryServer, memoryServerAt } from '../local/memory-server.ts'
 import type { LocalProgram } from '../local/programs.ts'
 import { createQueue, type Queue } from '../queue.ts'
 import { cleanText } from '../remote/connection.ts'
@@ -93,7 +94,11 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
       return await call(method, params)
     }
   }
-  const place = { cwd: program.surroundings.folders.workspace, mcpServers: [] }
+  const place = () => {
+    const { http } = recordOf(capabilities['mcpCapabilities'])
+    const mcpServers = http === true ? memoryServers(task, program) : []
+    return { cwd: program.surroundings.folders.workspace, mcpServers }
+  }
 
   /** Finds what an earlier process of the program has left; false when there is nothing. */
   async function openAgain(previous: string): Promise<boolean> {
@@ -101,7 +106,7 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
     if (!canResume && capabilities['loadSession'] !== true) return false
     try {
       // The replay of `load` comes before its answer, while nobody listens.
-      offers = await withLogin(canResume ? 'session/resume' : 'session/load', { sessionId: previous, ...place })
+      offers = await withLogin(canResume ? 'session/resume' : 'session/load', { sessionId: previous, ...place() })
     } catch (error) {
       if (error instanceof RuntimeFailure && error.code !== undefined) return false
       throw error
@@ -151,7 +156,7 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
       if (sessionId !== undefined) return false
       const isFound = previous !== null && (await openAgain(previous))
       if (!isFound) {
-        offers = await withLogin('session/new', place)
+        offers = await withLogin('session/new', place())
         sessionId = textOf(offers['sessionId'])
       }
       const mode = offeredMode(offers, kind.mode?.(program.surroundings, task))
@@ -194,6 +199,14 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
 
 /** To a question that nobody will answer any more. */
 export const cancelled = { outcome: { outcome: 'cancelled' } }
+
+/** The protocol's words for the server that a program finds the memories at. */
+function memoryServers({ memories }: Task, { surroundings }: LocalProgram) {
+  if (!memories) return []
+  const { url, headers } = memoryServerAt(surroundings, memories)
+  const list = Object.entries(headers).map(([name, value]) => ({ name, value }))
+  return [{ type: 'http', name: memoryServer, url, headers: list }]
+}
 
 function refusedAt(signal: AbortSignal, method: string): Promise<never> {
   return new Promise((_resolve, reject) => {

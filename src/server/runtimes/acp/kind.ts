@@ -24,7 +24,8 @@ export function acpKind(deps: AcpDeps): RuntimeKind {
     capabilities,
     connect: endpoint => acpRuntime(deps, endpoint),
     check(endpoint, signal) {
-      const start = (sessionId: string) => startAgent(deps, endpoint, { sessionId, model: '', asks: false })
+      const task = { model: '', asks: false, memories: undefined }
+      const start = (sessionId: string) => startAgent(deps, endpoint, { ...task, sessionId })
       return checkStart({ sandboxes: deps.sandboxes, signal, start })
     },
     // The models are ours: the gateway lists them.

@@ -85,8 +85,8 @@ export class Normalizer {
     return held.length === 0 ? [] : [...this.#flush(), ...held.flatMap(id => this.#tell(id, 'allow'))]
   }
 
-  /** The kind of a call that was told before. */
-  kindOf = (callId: string): unknown => this.#calls.get(callId)?.fields['kind']
+  /** What is known of a call with what is told of it now. */
+  fieldsOf = (toolCall: Json): Json => merged(this.#calls.get(textOf(toolCall['toolCallId'])), toolCall).fields
 
   /** The event of a call that is decided on, and what has to come before it; the call may be told already. */
   asked(toolCall: Json, permission: ToolPolicy): { readonly events: NewEvent[]; readonly eventId: string } {

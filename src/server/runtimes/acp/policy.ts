@@ -1,5 +1,5 @@
 import { textOf } from '../../platform/json.ts'
-import { type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
+import { memoryTools, type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
 
 /** The tools of ours that stand for a kind of tool call. A kind that is not here counts as every tool. */
 const toolsOfKind: ReadonlyMap<string, readonly string[]> = new Map([
@@ -20,6 +20,8 @@ export interface CallPolicy {
   /** True when every call is allowed. */
   readonly allowsAll: boolean
   of(kind: unknown): ToolPolicy
+  /** Of a memory tool. */
+  ofOwn(name: string): ToolPolicy
 }
 
 /** The strictest of the rules for the tools that a kind stands for; a tool that the agent does not have is denied. */
@@ -30,9 +32,11 @@ export function callPolicy(agentTools: unknown): CallPolicy {
     return policies.find(policy => policy === 'deny') ?? policies.find(policy => policy === 'ask') ?? 'allow'
   }
   // What cannot be named is not denied for the lack of one tool, but somebody has to look at it.
-  const ofUnknown: ToolPolicy = strictest(everyTool) === 'allow' ? 'allow' : 'ask'
+  const memoriesAsk = memoryTools.some(({ name }) => byName.get(name) === 'ask')
+  const ofUnknown: ToolPolicy = strictest(everyTool) === 'allow' && !memoriesAsk ? 'allow' : 'ask'
   return {
     allowsAll: ofUnknown === 'allow',
+    ofOwn: name => strictest([name]),
     of(kind) {
       if (harmless.has(textOf(kind))) return 'allow'
       const names = toolsOfKind.get(textOf(kind))

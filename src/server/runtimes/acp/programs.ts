@@ -1,13 +1,18 @@
 import { basename } from 'node:path'
-import { opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
+import { type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
+import { type LentMemories, memoryServer } from '../local/memory-server.ts'
+import { memoryPermissions, opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
+import { claudeName } from './tool-calls.ts'
 
 /** What a program is started for. */
 export interface Task {
   readonly model: string
   /** True when a person or a rule may have to be asked about its tools. */
   readonly asks: boolean
+  /** What it can use of its agent's memories. */
+  readonly memories: LentMemories | undefined
 }
 
 /** What a program needs so that it calls our models. */
@@ -17,6 +22,8 @@ export interface ProgramKind {
   homeFiles?(surroundings: Surroundings, task: Task): Readonly<Record<string, string>>
   /** The mode to set when it is offered. */
   mode?(surroundings: Surroundings, task: Task): string
+  /** The name of the memory tool that a call is for. Only by what the model cannot write itself. */
+  memoryTool?(call: Json): string | undefined
   /** How it logs in when it says that it must. */
   readonly authMethod?: string
 }
@@ -36,6 +43,11 @@ const claude: ProgramKind = {
     ...(isolation === 'sandbox' && { IS_SANDBOX: '1' }),
   }),
   mode: () => 'default',
+  memoryTool(call) {
+    const prefix = `mcp__${memoryServer}__`
+    const name = textOf(claudeName(call))
+    return name.startsWith(prefix) ? name.slice(prefix.length) : undefined
+  },
 }
 
 const codex: ProgramKind = {
@@ -50,7 +62,7 @@ const codex: ProgramKind = {
     '.codex/config.toml': [
       `model = ${JSON.stringify(model)}`,
       'model_provider = "switchyard"',
-      `approval_policy = "${asks ? 'untrusted' : 'never'}"`,
+      `approval_policy = "${asks ? 'on-request' : 'never'}"`,
       // Its own sandbox needs what ours takes away.
       `sandbox_mode = "${isolation === 'sandbox' ? 'danger-full-access' : 'workspace-write'}"`,
       'check_for_update_on_startup = false',
@@ -66,6 +78,11 @@ const codex: ProgramKind = {
   }),
   // Its other modes run commands in a sandbox of its own, which cannot be made inside ours.
   mode: ({ isolation }, { asks }) => (asks ? 'read-only' : isolation === 'sandbox' ? 'agent-full-access' : 'agent'),
+  // Of a call to an MCP server it says which one; what a command runs is in other fields.
+  memoryTool({ rawInput }) {
+    const { server, tool } = recordOf(rawInput)
+    return server === memoryServer ? nonEmptyText(tool) : undefined
+  },
 }
 
 const gemini: ProgramKind = {
@@ -76,7 +93,12 @@ const gemini: ProgramKind = {
     GEMINI_MODEL: model,
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
   }),
-  homeFiles: () => ({
+  homeFiles: (_surroundings, { memories }) => ({
+    // Its questions do not tell which tool they are about.
+    '.gemini/policies/switchyard.toml': Object.entries(memories?.tools ?? {})
+      .filter(([, policy]) => policy === 'allow')
+      .map(([name]) => geminiRule(name))
+      .join('\n'),
     '.gemini/settings.json': JSON.stringify({
       security: { auth: { selectedType: 'gemini-api-key' } },
       privacy: { usageStatisticsEnabled: false },
@@ -88,13 +110,24 @@ const gemini: ProgramKind = {
   authMethod: 'gemini-api-key',
 }
 
+const geminiRule = (toolName: string): string =>
+  [
+    '[[rule]]',
+    `mcpName = "${memoryServer}"`,
+    `toolName = "${toolName}"`,
+    'decision = "allow"',
+    'priority = 100',
+    '',
+  ].join('\n')
+
 const opencode: ProgramKind = {
   name: 'opencode',
   env: () => opencodeVariables,
-  homeFiles: (surroundings, { model, asks }) => ({
+  homeFiles: (surroundings, { model, asks, memories }) => ({
     '.config/opencode/opencode.json': JSON.stringify({
       ...opencodeSettings(surroundings, model),
-      permission: { '*': asks ? 'ask' : 'allow' },
+      // The last rule that fits counts.
+      permission: { '*': asks ? 'ask' : 'allow', ...memoryPermissions(memories?.tools ?? {}) },
     }),
   }),
 }

@@ -1,4 +1,4 @@
-import { recordOf, recordsOf, textOf } from '../../platform/json.ts'
+import { type Json, recordOf, recordsOf } from '../../platform/json.ts'
 import { type Batch, type Decision, type RunContext, requiresAction } from '../runtime.ts'
 import { cancelled } from './agent.ts'
 import type { PeerRequest } from './json-rpc.ts'
@@ -9,12 +9,14 @@ interface Deps {
   readonly normalizer: Normalizer
   readonly context: Pick<RunContext, 'decision'>
   readonly policy: CallPolicy
+  /** The name of the memory tool that a call is for, if it is. */
+  readonly memoryTool: (call: Json) => string | undefined
 }
 
 /** What a program wants to be allowed, answered by the agent's rules or by a person. */
 export type Questions = ReturnType<typeof createQuestions>
 
-export function createQuestions({ normalizer, context, policy }: Deps) {
+export function createQuestions({ normalizer, context, policy, memoryTool }: Deps) {
   /** Open ones, by the event of their call. */
   const open = new Map<string, PeerRequest>()
   const said: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
@@ -28,7 +30,9 @@ export function createQuestions({ normalizer, context, policy }: Deps) {
 
     *ask(request: PeerRequest): Generator<Batch> {
       const toolCall = recordOf(request.params['toolCall'])
-      const rule = policy.of(toolCall['kind'] ?? normalizer.kindOf(textOf(toolCall['toolCallId'])))
+      const call = normalizer.fieldsOf(toolCall)
+      const own = memoryTool(call)
+      const rule = own === undefined ? policy.of(call['kind']) : policy.ofOwn(own)
       const { events, eventId } = normalizer.asked(toolCall, rule)
       if (rule !== 'ask') {
         request.answer(outcomeOf(request, rule))

@@ -4,6 +4,7 @@ import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import { type BudgetStop, keyIsGone } from '../endings.ts'
 import { endWhereLost, type KeptPrograms } from '../local/kept-programs.ts'
 import { type LentRun, lendRun } from '../local/lent-run.ts'
+import { lentMemories } from '../local/memory-server.ts'
 import type { LocalPrograms } from '../local/programs.ts'
 import {
   type Batch,
@@ -106,7 +107,8 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
     const text = promptText({ session, prompt, memories, past, isNew, isAgain })
     await context.remember({ provider_session_id: agent.sessionId ?? null, runtime_state: { sent: prompt.id } })
     if (context.signal.aborted) return
-    yield* followTurn({ turn: agent.prompt(text), context, policy, stop: () => stop })
+    const { memoryTool = () => undefined } = programKind(run.endpoint.command ?? [])
+    yield* followTurn({ turn: agent.prompt(text), context, policy, memoryTool, stop: () => stop })
   } finally {
     giveBack()
   }
@@ -125,7 +127,8 @@ const mostStarts = 3
 async function readyAgent(run: Run, lent: LentRun): Promise<Ready> {
   const { session, prompt, kept } = run
   const known = session.refs.provider_session_id
-  const task = { model: prompt.model, asks: !callPolicy(session.tools).allowsAll }
+  const asks = !callPolicy(session.tools).allowsAll
+  const task = { model: prompt.model, asks, memories: lentMemories(session) }
   for (let starts = 0; starts < mostStarts; starts++) {
     const agent = await kept.take(session.id, () => begin(run, task))
     await agent.settled()

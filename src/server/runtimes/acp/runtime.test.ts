@@ -105,6 +105,14 @@ test('a call that the agent’s tools allow is allowed without asking anybody, a
   )
 })
 
+test('a person who is asked about a call without arguments is told its title', async () => {
+  const { runtime } = await acpRig()
+  const rig = runRig(asking)
+  const decide = async () => ({ result: 'allow', message: undefined }) as const
+  await rig.run(runtime, promptOf(doing(ask({ title: 'rm -r src', rawInput: undefined }))), { decide })
+  assert.deepEqual(rig.log.find(({ type }) => type === 'agent.tool_use')?.['input'], { title: 'rm -r src' })
+})
+
 for (const [result, said] of [
   ['allow', '(yes)'],
   ['deny', '(no)'],

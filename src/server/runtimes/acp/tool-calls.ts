@@ -26,7 +26,7 @@ export const nameOf = ({ fields }: Pick<ToolCall, 'fields'>): string =>
 const titleOf = (fields: Json): string => textOf(fields['title']).slice(0, 200) || 'tool'
 
 /** Claude's program tells the tool's name beside the protocol. */
-const claudeName = (fields: Json): unknown => recordOf(recordOf(fields['_meta'])['claudeCode'])['toolName']
+export const claudeName = (fields: Json): unknown => recordOf(recordOf(fields['_meta'])['claudeCode'])['toolName']
 
 /** True once its arguments are known. */
 export const hasInput = ({ fields }: ToolCall): boolean => {
@@ -42,12 +42,15 @@ export const hasEnded = ({ fields }: ToolCall): boolean => ['completed', 'failed
 /** The event of a call. */
 export function useEvent(call: ToolCall, { id, permission }: { id: string; permission: ToolPolicy }): NewEvent {
   const input = call.fields['rawInput']
+  const title = textOf(call.fields['title'])
+  // Gemini CLI tells no arguments; a person has to see what they allow.
+  const told = permission === 'ask' && title !== '' ? shortInput({ title }) : {}
   return {
     id,
     type: 'agent.tool_use',
     tool_use_id: call.id,
     name: nameOf(call),
-    input: isRecord(input) ? shortInput(input) : input === undefined ? {} : shortInput({ input }),
+    input: isRecord(input) ? shortInput(input) : input === undefined ? told : shortInput({ input }),
     evaluated_permission: permission,
   }
 }

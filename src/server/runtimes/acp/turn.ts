@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
+import type { Json } from '../../platform/json.ts'
 import { type BudgetStop, pausedBy } from '../endings.ts'
 import { type Batch, failed, idle, type RunContext } from '../runtime.ts'
 import type { AgentTurn, TurnItem } from './agent.ts'
@@ -11,6 +12,8 @@ interface Options {
   readonly turn: AgentTurn
   readonly context: RunContext
   readonly policy: CallPolicy
+  /** The name of the memory tool that a call is for, if it is. */
+  readonly memoryTool: (call: Json) => string | undefined
   /** Set once a budget has stopped the program. */
   readonly stop: () => BudgetStop | undefined
 }

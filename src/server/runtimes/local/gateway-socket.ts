@@ -14,7 +14,7 @@ interface Deps {
   readonly log: Pick<Log, 'debug'>
 }
 
-/** The way of one program to our models. Nobody else can come in by it, and its key opens nothing elsewhere. */
+/** The way of one program to our models and to the memories of its agent. Nobody else can come in by it, and its key opens nothing elsewhere. */
 export interface ProgramGateway {
   /** Opens this gateway alone, and only while a run is lent. It ends with the gateway. */
   readonly key: string
@@ -26,6 +26,7 @@ export interface ProgramGateway {
 }
 
 const longerThanClients = 72_000
+const pathsOfPrograms = /^\/(v1(beta)?\/|api\/v1\/managed_agents\/agents\/[^/?]+\/mcp$)/
 
 /** Listens for a program. */
 export async function openGateway(listen: ListenOptions, { serve, log }: Deps): Promise<ProgramGateway> {
@@ -35,7 +36,7 @@ export async function openGateway(listen: ListenOptions, { serve, log }: Deps): 
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // The routes say themselves which are for programs; this keeps those out that ask for no key.
-    if (!/^\/v1(beta)?\//.test(request.url ?? '')) return refuse(response, 403, 'forbidden')
+    if (!pathsOfPrograms.test(request.url ?? '')) return refuse(response, 403, 'forbidden')
     if (!timingSafeEqual(digestOf(presentedKey(request)), expected)) return refuse(response, 401, 'unauthorized')
     const run = lent
     if (!run) return refuse(response, 403, 'no prompt is running')

@@ -3,8 +3,9 @@ import type { Caller } from '../../http/caller.ts'
 import type { AppError } from '../../platform/errors.ts'
 import { usedUpBudget } from '../endings.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
+import { lentMemories } from './memory-server.ts'
 
-/** A run that lends a program the right to call models. */
+/** A run that lends a program the right to call models and to use the memories of its agent. */
 export interface LentRun {
   /** On whose behalf the program calls now; undefined when the key that queued the prompt opens nothing any more. */
   caller(): Promise<Caller | undefined>
@@ -27,6 +28,7 @@ export function lendRun({ session, prompt, context, onBudgetReached }: Lending):
     prompt_id: prompt.id,
     run_id: context.runId,
   }
+  const memoryTools = Object.keys(lentMemories(session)?.tools ?? {})
   const refused = (error: AppError): void => {
     const reached = usedUpBudget(error)
     if (reached) onBudgetReached(reached, error.message)
@@ -34,7 +36,7 @@ export function lendRun({ session, prompt, context, onBudgetReached }: Lending):
   return {
     async caller() {
       const payer = await context.payer(prompt)
-      return payer && { ...payer, role: 'user', ownerScope: session.owner_id, behalf: { run, refused } }
+      return payer && { ...payer, role: 'user', ownerScope: session.owner_id, behalf: { run, memoryTools, refused } }
     },
   }
 }

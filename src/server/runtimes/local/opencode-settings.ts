@@ -1,3 +1,4 @@
+import { memoryServer } from './memory-server.ts'
 import type { Surroundings } from './programs.ts'
 
 /** The provider under which an opencode of ours knows all models of the gateway. */
@@ -10,6 +11,10 @@ export const opencodeVariables = {
   OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
   OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
 } as const
+
+/** Opencode's rules for the tools of our MCP server, from rules by name. */
+export const memoryPermissions = <T>(byTool: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(byTool).map(([name, policy]) => [`${memoryServer}_${name}`, policy]))
 
 /** Settings with which opencode calls one of our models for everything; its permissions are for the caller to add. */
 export function opencodeSettings(

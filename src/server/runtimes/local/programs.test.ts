@@ -112,7 +112,7 @@ for (const isolation of ['sandbox', 'none'] as const) {
   )
 
   test(
-    `${isolation}: a wrong key, a key that was revoked and a path that is not for models open nothing`,
+    `${isolation}: a wrong key, a key that was revoked and a path that is not for programs open nothing`,
     when,
     async () => {
       const wrong = await started(
@@ -130,7 +130,16 @@ for (const isolation of ['sandbox', 'none'] as const) {
       lend(right.program, () => Promise.reject(new Error('the session has another owner')))
       assert.equal(await statusOf(right.program, '/v1/messages'), '503')
       lend(right.program, ofAda)
-      for (const path of ['/api/keys', '/', '/session', '/v1betas', '/v1/../api/keys'])
+      const ofAgent = '/api/v1/managed_agents/agents/agent_x'
+      for (const path of [
+        '/api/keys',
+        '/',
+        '/session',
+        '/v1betas',
+        '/v1/../api/keys',
+        `${ofAgent}/memory`,
+        `${ofAgent}/mcp/x`,
+      ])
         assert.equal(await statusOf(right.program, path), '403', path)
       assert.deepEqual([...wrong.served, ...right.served], [])
       await Promise.all([wrong.program.stop(), right.program.stop()])

@@ -68,7 +68,8 @@ async function* runOver({ endpoint, memories, wait }: Parts, task: Task): AsyncG
   let turn: Turn | undefined
   try {
     if (!signal.aborted) {
-      const made = await provision({ ...task, memories, state })
+      const made = await provision({ ...task, memories, state, wait })
+      if (!made) return
       turn = new Turn({ ...task, ...made, clean: text => cleanText(text, endpoint) })
       yield* follow(turn, wait)
     }

@@ -72,6 +72,7 @@ function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
   return {
     id: endpoint.id,
     capabilities,
+    namesProviders: true,
     async *run(session, prompt, context) {
       const connection = connect(deps, endpoint)
       try {

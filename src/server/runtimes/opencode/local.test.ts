@@ -15,7 +15,7 @@ import { createOutbound } from '../../platform/outbound.ts'
 import { pause } from '../../platform/timers.ts'
 import { countRunning, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
 import { createLocalPrograms } from '../local/programs.ts'
-import type { Runtime, RuntimeEndpoint } from '../runtime.ts'
+import type { RunSession, Runtime, RuntimeEndpoint } from '../runtime.ts'
 import { opencodeKind } from './kind.ts'
 import { permissionsOf, setupOf } from './settings.ts'
 
@@ -88,6 +88,32 @@ test('a server of our own calls our models for the run, with the model of the pr
     [caller.principal, caller.behalf?.run.session_id, caller.behalf?.run.prompt_id],
     ['ada', rig.session.id, prompt.id],
   )
+})
+
+test('a server is given the memory tools of its session’s agent at our gateway, and a session without an agent none', async () => {
+  const turns = [[{ callsModel: true, text: ['Done.'] }]]
+  const mcpOf = async (changes: Partial<RunSession>) => {
+    const { runtime, calls } = await localRig({ turns })
+    await runRig(sessionWith(changes)).run(runtime, promptOf('Go'))
+    return calls[0]?.body['mcp'] as { switchyard: { type: string; url: string; headers: Headers } } | undefined
+  }
+  type Headers = Record<string, string>
+  const { switchyard = assert.fail('no server') } = (await mcpOf({ agent_id: 'agent_1', tools: bashAsks })) ?? {}
+  assert.equal(switchyard.type, 'remote')
+  assert.match(switchyard.url, /^http:\/\/127\.0\.0\.1:\d+\/api\/v1\/managed_agents\/agents\/agent_1\/mcp$/)
+  assert.match(switchyard.headers['Authorization'] ?? '', /^Bearer sk-run-/)
+  assert.equal(await mcpOf({}), undefined)
+  assert.equal(await mcpOf({ agent_id: 'agent_1', tools: [{ type: 'bash' }] }), undefined)
+})
+
+test('the memory tools follow the agent’s rules, whatever the rule for all else is', () => {
+  const memoryRules = (tools: unknown) => {
+    const rules = permissionsOf(tools)
+    return [rules['switchyard_save_memory'], rules['switchyard_search_memory']]
+  }
+  assert.deepEqual(memoryRules(bashAsks), ['allow', 'allow'])
+  assert.deepEqual(memoryRules({ save_memory: { permission_policy: 'ask' } }), ['ask', 'allow'])
+  assert.deepEqual(memoryRules([{ type: 'bash' }]), ['deny', 'deny'])
 })
 
 test('a session has one server, which another model starts anew; the conversation stays', async () => {
@@ -190,11 +216,12 @@ test('a check starts the program once and leaves nothing', async () => {
 test('the workspace cannot loosen the rules of an agent that has any', () => {
   const surroundings = { gatewayUrl: '', gatewayKey: '', folders: { workspace: '', home: '', sockets: '' } }
   const envFor = (tools: unknown) => {
-    const task = { model: 'm', permission: permissionsOf(tools), port: 1, password: '' }
+    const task = { model: 'm', permission: permissionsOf(tools), memories: undefined, port: 1, password: '' }
     return setupOf({ command: ['opencode'] }, { ...surroundings, isolation: 'none' }, task).env
   }
   assert.equal(envFor([])['OPENCODE_DISABLE_PROJECT_CONFIG'], undefined)
-  assert.equal(envFor(bashAsks)['OPENCODE_DISABLE_PROJECT_CONFIG'], '1')
+  for (const asks of [bashAsks, { save_memory: { permission_policy: 'ask' } }])
+    assert.equal(envFor(asks)['OPENCODE_DISABLE_PROJECT_CONFIG'], '1')
 })
 
 test('what an agent may do is what its server is told', () => {
@@ -205,6 +232,8 @@ test('what an agent may do is what its server is told', () => {
     edit: 'allow',
     glob: 'allow',
     grep: 'allow',
+    switchyard_save_memory: 'allow',
+    switchyard_search_memory: 'allow',
     question: 'deny',
   })
   const some = permissionsOf([{ type: 'agent_toolset_20260401', configs: [{ name: 'bash', enabled: false }] }])

@@ -8,6 +8,7 @@ import { type BudgetStop, keyIsGone, pausedBy } from '../endings.ts'
 import { checkStart } from '../local/check-start.ts'
 import { createKeptPrograms, endWhereLost, type KeptPrograms } from '../local/kept-programs.ts'
 import { lendRun } from '../local/lent-run.ts'
+import { lentMemories } from '../local/memory-server.ts'
 import { ownProvider } from '../local/opencode-settings.ts'
 import type { LocalPrograms } from '../local/programs.ts'
 import {
@@ -78,7 +79,7 @@ export function checkProgram(
   endpoint: RuntimeEndpoint,
   signal: AbortSignal,
 ): Promise<void> {
-  const task = { model: 'none', permission: {} }
+  const task = { model: 'none', permission: {}, memories: undefined }
   const start = (sessionId: string) => startServer(programs, endpoint, { sessionId, task })
   return checkStart({ sandboxes, signal, start, look: ({ api }) => api.checkHealth(signal) })
 }
@@ -103,7 +104,8 @@ async function* runLocally(run: Run): AsyncGenerator<Batch> {
 
 /** The server of the session, with the model and the rules of this prompt. */
 async function readyServer({ deps, endpoint, kept, session, prompt }: Run): Promise<OpencodeServer> {
-  const task = { model: prompt.model, permission: permissionsOf(session.tools) }
+  const permission = permissionsOf(session.tools)
+  const task = { model: prompt.model, permission, memories: lentMemories(session) }
   const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, task })
   const server = await kept.take(session.id, start)
   await deps.markSandboxRunning(session.id)

@@ -1,5 +1,6 @@
-import { type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
-import { opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
+import { memoryTools, type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
+import { type LentMemories, memoryServer, memoryServerAt } from '../local/memory-server.ts'
+import { memoryPermissions, opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 
@@ -7,6 +8,8 @@ import type { RuntimeEndpoint } from '../runtime.ts'
 export interface Task {
   readonly model: string
   readonly permission: Readonly<Record<string, ToolPolicy>>
+  /** What it can use of its agent's memories. */
+  readonly memories: LentMemories | undefined
 }
 
 interface Launch extends Task {
@@ -36,17 +39,21 @@ export function permissionsOf(agentTools: unknown): Task['permission'] {
     return [name, strictness.find(policy => all.includes(policy)) ?? 'deny'] as const
   })
   const rest = named.every(([, policy]) => policy === 'allow') ? 'allow' : 'ask'
+  const ofMemories = Object.fromEntries(memoryTools.map(({ name }) => [name, policies.get(name) ?? 'deny'] as const))
   // The last rule that fits counts.
-  return { '*': rest, ...Object.fromEntries(named), question: 'deny' }
+  return { '*': rest, ...Object.fromEntries(named), ...memoryPermissions(ofMemories), question: 'deny' }
 }
 
 /** How a server is started there. Variables of the configuration file win. Dialects: section 2.2. */
 export function setupOf(
   { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
   surroundings: Surroundings,
-  { model, permission, port, password }: Launch,
+  { model, permission, memories, port, password }: Launch,
 ): Setup {
-  const settings = { ...opencodeSettings(surroundings, model), permission }
+  const mcp = memories && {
+    [memoryServer]: { type: 'remote', ...memoryServerAt(surroundings, memories), oauth: false },
+  }
+  const settings = { ...opencodeSettings(surroundings, model), permission, ...(mcp && { mcp }) }
   const serve = command.includes('serve') ? [] : ['serve']
   return {
     command: [...command, ...serve, '--port', String(port), '--hostname', '127.0.0.1'],
@@ -54,7 +61,7 @@ export function setupOf(
       ...opencodeVariables,
       OPENCODE_CONFIG_CONTENT: JSON.stringify(settings),
       // A file in the workspace, which the agent itself may write, could loosen a rule.
-      ...(permission['*'] !== 'allow' && { OPENCODE_DISABLE_PROJECT_CONFIG: '1' }),
+      ...(Object.values(permission).includes('ask') && { OPENCODE_DISABLE_PROJECT_CONFIG: '1' }),
       OPENCODE_SERVER_PASSWORD: password,
       ...env,
     },

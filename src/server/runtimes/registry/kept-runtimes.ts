@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Runtime, RuntimeEndpoint, RuntimeKind } from '../runtime.ts'
+import { withoutKey } from './without-key.ts'
 
 /** A runtime that holds something, such as a process. */
 interface Closable extends Runtime {
@@ -53,6 +54,7 @@ export function createKeptRuntimes() {
 
 function keep({ kind, endpoint }: Given, leaving: Set<Kept>): Kept {
   const inner: Closable = kind.connect(endpoint)
+  const run = withoutKey((...task) => inner.run(...task), endpoint.apiKey)
   let runs = 0
   let isDropped = false
   let closed: Promise<void> | undefined
@@ -71,11 +73,12 @@ function keep({ kind, endpoint }: Given, leaving: Set<Kept>): Kept {
     runtime: {
       id: inner.id,
       capabilities: inner.capabilities,
+      ...(inner.namesProviders && { namesProviders: true }),
       dispose: session => inner.dispose(session),
       async *run(...task) {
         runs++
         try {
-          yield* inner.run(...task)
+          yield* run(...task)
         } finally {
           runs--
           closeWhenIdle()

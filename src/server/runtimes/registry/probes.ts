@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { RuntimeTest } from '../../../contract/runtimes.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -14,6 +15,8 @@ interface Deps {
   readonly nowMs: () => number
   /** For one question to a runtime; 15,000 by default. */
   readonly timeoutMs?: number
+  /** The same where a program is started for it; 60,000 by default. */
+  readonly startMs?: number
 }
 
 /** Questions to foreign runtimes that start no run. */
@@ -21,28 +24,47 @@ export type Probes = ReturnType<typeof createProbes>
 
 const modelsLiveMs = 60_000
 
-export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15_000 }: Deps) {
+/** A runtime that can be asked. */
+interface Target {
+  readonly kind: RuntimeKind
+  readonly endpoint: RuntimeEndpoint
+}
+
+export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15_000, startMs = 60_000 }: Deps) {
   const modelLists = createModelLists(nowMs)
+
+  function targetOf({ spec, endpoint }: KnownRuntime): Target | undefined {
+    const kind = kinds.get(spec)
+    return kind && endpoint && { kind, endpoint }
+  }
 
   /** The part that speaks to a runtime; undefined while it cannot be used. */
   async function reach(id: string) {
     const found = await known.find(id)
     if (!found) throw notFound('runtime', id)
-    const kind = kinds.get(found.spec)
-    const { endpoint } = found
-    return { found, target: kind && endpoint && { kind, endpoint } }
+    return { found, target: targetOf(found) }
   }
 
   /** What goes wrong becomes `undefined`, with the words for the caller. */
-  async function asked<T>(question: (signal: AbortSignal) => Promise<T>): Promise<{ value: T } | { error: string }> {
-    const signal = AbortSignal.timeout(timeoutMs)
+  async function asked<T>(
+    { endpoint: { command } }: Target,
+    question: (signal: AbortSignal) => Promise<T>,
+  ): Promise<{ value: T } | { error: string }> {
+    const late = AbortSignal.timeout(command ? startMs : timeoutMs)
     try {
-      return { value: await question(signal) }
+      return { value: await question(late) }
     } catch (error) {
       if (error instanceof RuntimeFailure) return { error: error.message }
-      if (signal.aborted) return { error: `the runtime did not answer within ${timeoutMs / 1000} s` }
-      throw error
+      if (!late.aborted) throw error
+      return { error: command ? slowStart(command, startMs) : `the runtime ${notWithin(timeoutMs)}` }
     }
+  }
+
+  /** Null: it answers, and takes the credential. */
+  async function wrongWith(target: Target, ends: readonly AbortSignal[] = []): Promise<string | null> {
+    const { kind, endpoint } = target
+    const answer = await asked(target, late => kind.check(endpoint, AbortSignal.any([late, ...ends])))
+    return 'error' in answer ? answer.error : null
   }
 
   return {
@@ -52,11 +74,19 @@ export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15
       const { found, target } = await reach(id)
       if (!target) return { ok: false, latency_ms: 0, error: reasonOf(found) }
       const began = nowMs()
-      const answer = await asked(signal => target.kind.check(target.endpoint, signal))
+      const error = await wrongWith(target)
       const latency_ms = Math.round(nowMs() - began)
-      const error = 'error' in answer ? answer.error : null
       await store.setHealth({ id, api_base: found.apiBase, version: found.version, error })
       return { ok: error === null, latency_ms, ...(error !== null && { error }) }
+    },
+
+    /** What is wrong with a runtime that can be used, null when nothing is; keeps nothing. Rejects once `left` aborts. */
+    async look(found: KnownRuntime, left: AbortSignal): Promise<string | null> {
+      const target = targetOf(found)
+      const error = target ? await wrongWith(target, [left]) : reasonOf(found)
+      // What a look says that was cut off says nothing.
+      left.throwIfAborted()
+      return error
     },
 
     /** Models of a foreign runtime, at most a minute old. `not_found` for an unknown name. */
@@ -64,12 +94,18 @@ export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15
       const { found, target } = await reach(id)
       if (!target) throw new AppError('conflict', reasonOf(found))
       const { kind, endpoint } = target
-      const answer = await asked(signal => modelLists(endpoint, () => kind.models(endpoint, signal)))
+      const answer = await asked(target, signal => modelLists(endpoint, () => kind.models(endpoint, signal)))
       if ('error' in answer) throw new AppError('upstream_unreachable', `runtime ${id}: ${answer.error}`)
       return answer.value
     },
   }
 }
+
+const notWithin = (ms: number): string => `did not answer within ${ms / 1000} s`
+
+const slowStart = ([program = '']: readonly string[], ms: number): string =>
+  `the program ${basename(program)} ${notWithin(ms)} of its start; start its command by hand, as the user of the service: ` +
+  'it may download something, wait for a login, or need a file or a variable that its entry in the file does not give it'
 
 const reasonOf = ({ id, problem }: KnownRuntime): string => `runtime ${id} ${problem}`
 

@@ -13,9 +13,14 @@ export interface Shown {
 
 type State = Omit<AgentRuntime, 'name' | 'default_api_base' | `credential_provider_${'id' | 'name'}`>
 
+/** What was said of another address or another key says nothing of this one. */
+export const saidOf = (
+  { version, apiBase }: Pick<KnownRuntime, 'version' | 'apiBase'>,
+  health: HealthRow | undefined,
+): HealthRow | undefined => (health?.version === version && health.api_base === apiBase ? health : undefined)
+
 const stateOf = ({ known, kind, health }: Shown): State => {
-  // What was said of another address or another key says nothing of this one.
-  const said = health && health.version === known.version && health.api_base === known.apiBase ? health : undefined
+  const said = saidOf(known, health)
   return {
     id: known.id,
     connected: known.endpoint !== undefined,

@@ -3,6 +3,7 @@ import { beforeEach, test } from 'node:test'
 import { canary, runtimeApps } from '../../../../test/support/runtimes-app.ts'
 import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
 import { type Caller, masterCaller } from '../../http/caller.ts'
+import { pause } from '../../platform/timers.ts'
 import { RuntimeFailure } from '../runtime.ts'
 
 const { start, lastAudit, pool } = await runtimeApps()
@@ -319,6 +320,20 @@ test('POST …/test gives up on a runtime that does not answer', async () => {
   await app.call('POST /api/runtime-harnesses', opencode)
   const { body } = await app.call('POST /api/runtime-harnesses/oc/test')
   assert.deepEqual([body.ok, body.error], [false, 'the runtime did not answer within 0.02 s'])
+})
+
+test('POST …/test gives a program longer than a server to start, and says then what to look at', async () => {
+  const named = { alias: 'local', apiSpec: 'opencode', displayName: 'Local', apiBase: '', apiKey: undefined } as const
+  const configured = [{ ...named, command: ['/opt/tools/agent', '--acp'], env: { TOKEN: canary } }]
+  const patient = start({ configured, timeoutMs: 1 })
+  patient.opencode.answers.check = () => pause(20)
+  assert.equal((await patient.call('POST /api/runtime-harnesses/local/test')).body.ok, true)
+  const hasty = start({ configured, startMs: 40 })
+  hasty.opencode.answers.check = signal =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const { ok, error } = (await hasty.call('POST /api/runtime-harnesses/local/test')).body
+  assert.equal(ok, false)
+  assert.match(error, /^the program agent did not answer within 0\.04 s of its start; start its command by hand/)
 })
 
 test('GET …/models lists what a runtime offers, asks once a minute, and says why it cannot', async () => {

@@ -9,7 +9,7 @@ export type CredentialRow = Selectable<RuntimeCredentialTable>
 export type HarnessRow = Selectable<RuntimeHarnessTable>
 
 /** What the last test of a runtime has said, and of which state of it. */
-export type HealthRow = Selectable<RuntimeHealthTable>
+export type HealthRow = Omit<Selectable<RuntimeHealthTable>, 'look_after'>
 
 type NewCredential = Omit<Insertable<RuntimeCredentialTable>, 'id' | 'created_at' | 'updated_at'>
 type NewHarness = Omit<Insertable<RuntimeHarnessTable>, 'created_at' | 'updated_at'>
@@ -17,6 +17,11 @@ type HarnessFields = Omit<NewHarness, 'alias' | 'created_by'>
 
 /** Called in the transaction of a change, with the row before it; when it throws, nothing has changed. */
 type OnChange<Row> = (sql: RunSql, before: Row | undefined) => Promise<void>
+
+const healthColumns = ['id', 'api_base', 'version', 'checked_at', 'error'] as const
+
+/** What no row of a runtime has. */
+const noVersion = -1
 
 /** Tables `runtime_credentials`, `runtime_harnesses` and `runtime_health`. */
 export type RuntimeStore = ReturnType<typeof runtimeStore>
@@ -108,7 +113,29 @@ export function runtimeStore(db: Kysely<Database>) {
         return true
       }),
 
-    health: (): Promise<HealthRow[]> => db.selectFrom('runtime_health').selectAll().execute(),
+    health: (): Promise<HealthRow[]> => db.selectFrom('runtime_health').select(healthColumns).execute(),
+
+    /**
+     * Those of `ids` that are due for a look, taken for this replica until about `everyMs` from now, and what was said of
+     * each before. A row that is made for it is of no version: it says nothing yet.
+     */
+    async claimLooks(ids: readonly string[], everyMs: number): Promise<HealthRow[]> {
+      // In one order, so that two replicas wait for one another and never for each other. Not all of them at one moment.
+      const claim = sql<HealthRow>`
+        insert into runtime_health (id, api_base, version, checked_at, look_after)
+        select id, '', ${noVersion}, clock_timestamp(), clock_timestamp() + ${everyMs} * (0.85 + 0.15 * random()) * interval '1 ms'
+        from unnest(${[...ids]}::text[]) id order by id
+        on conflict (id) do update set look_after = excluded.look_after
+          where coalesce(runtime_health.look_after <= clock_timestamp(), true)
+        returning ${sql.join(healthColumns.map(name => sql.ref(name)))}`
+      return (await claim.execute(db)).rows
+    },
+
+    /** Keeps what a look has said. Nothing when the runtime was removed meanwhile. */
+    async noteHealth({ id, ...said }: Omit<HealthRow, 'checked_at'>): Promise<void> {
+      const values = { ...said, checked_at: sql<Date>`clock_timestamp()` }
+      await db.updateTable('runtime_health').set(values).where('id', '=', id).execute()
+    },
 
     /** Keeps what a test has said, in the place of the one before. */
     async setHealth({ id, api_base, version, error }: Omit<HealthRow, 'checked_at'>): Promise<void> {

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
+import { createAgents } from '../agents/agents.ts'
+import { serveAgents } from '../agents/routes.ts'
+import { agentStore } from '../agents/store.ts'
+import type { Audit } from '../audit/audit.ts'
+import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
+import type { Database } from '../db/types.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { createAttachments } from '../skills/attachments.ts'
+import { serveSkills } from '../skills/routes.ts'
+import { createSkills } from '../skills/skills.ts'
+import { skillStore } from '../skills/store.ts'
+
+interface Needs {
+  readonly db: Kysely<Database>
+  readonly audit: Audit
+  readonly runtimes: Pick<RuntimeRegistry, 'find'>
+  /** The id of the runtime of agents that name none. */
+  readonly defaultRuntime: string
+  readonly defaultModel: () => string
+}
+
+/** Agents, and the skills that they carry. */
+export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel }: Needs) {
+  const agentRows = agentStore(db)
+  const agents = createAgents({
+    store: agentRows,
+    defaults: () => ({ model: defaultModel(), runtime: defaultRuntime, harness: defaultRuntime }),
+    isRuntime: async id => (await runtimes.find(id)) !== undefined,
+    audit,
+    secrets: { mask: withoutSecrets, marker: secretMarker },
+  })
+  const skills = createSkills({ store: skillStore(db), audit })
+  const attachments = createAttachments({ skills, agents })
+
+  return {
+    agents,
+    agentRows,
+    skills,
+    serve(app: FastifyInstance) {
+      serveAgents(app, { agents })
+      serveSkills(app, { skills, attachments })
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify'
+import { createAudit } from '../audit/audit.ts'
+import { serveAudit } from '../audit/routes.ts'
+import { auditStore } from '../audit/store.ts'
+import { createKysely, createPool } from '../db/connect.ts'
+import { createNotifications } from '../db/notifications.ts'
+import type { Log } from '../platform/log.ts'
+
+interface Needs {
+  readonly log: Log
+  readonly databaseUrl: string
+}
+
+/** The database, what its processes tell one another, and the log that every change is written to. */
+export function composeDatabase({ log, databaseUrl }: Needs) {
+  const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  const pool = createPool({ url: databaseUrl, max: 20, onLost })
+  // Calls under one budget wait for one another, and nothing else shall wait for them.
+  const callPool = createPool({ url: databaseUrl, max: 8, onLost })
+  const db = createKysely(pool)
+  const notifications = createNotifications({ connectionString: databaseUrl }, log)
+  const auditRows = auditStore(db)
+
+  return {
+    pool,
+    callPool,
+    db,
+    notifications,
+    audit: createAudit(auditRows),
+    serve: (app: FastifyInstance) => serveAudit(app, { log: auditRows }),
+  }
+}

@@ -1,0 +1,122 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import type { Audit } from '../audit/audit.ts'
+import type { Budgets } from '../budgets/budgets.ts'
+import type { Config } from '../config/config.ts'
+import type { Notifications } from '../db/notifications.ts'
+import type { Database } from '../db/types.ts'
+import { createGateway } from '../gateway/gateway.ts'
+import { serveGemini } from '../gateway/ingress/gemini/routes.ts'
+import { serveOpenAi } from '../gateway/ingress/routes.ts'
+import { createLanes } from '../gateway/lanes.ts'
+import { serveMessages } from '../gateway/routes.ts'
+import { createAuthorize } from '../gateway/upstream/authorize.ts'
+import { createCredentialCheck } from '../gateway/upstream/check-credential.ts'
+import { createGoogleTokens } from '../gateway/upstream/google-token.ts'
+import { createPools } from '../gateway/upstream/pools.ts'
+import { credentialStore } from '../model-settings/credential-store.ts'
+import { deploymentStore } from '../model-settings/deployment-store.ts'
+import { createModelSettings } from '../model-settings/model-settings.ts'
+import { createModelsInForce } from '../model-settings/models-in-force.ts'
+import { createProviders } from '../model-settings/providers.ts'
+import { serveModelSettings, serveProviders } from '../model-settings/routes.ts'
+import { createSettingsSeals } from '../model-settings/stored-settings.ts'
+import { changeChannel, settingsVersion } from '../model-settings/version-store.ts'
+import type { Log } from '../platform/log.ts'
+import { watchLoopDelay } from '../platform/loop-delay.ts'
+import { createOutbound } from '../platform/outbound.ts'
+import type { Keyring } from '../platform/seal.ts'
+import type { Usage } from '../usage/usage.ts'
+
+interface Needs {
+  readonly config: Config
+  readonly log: Log
+  readonly keyring: Keyring
+  readonly pool: Pool
+  readonly db: Kysely<Database>
+  readonly notifications: Notifications
+  readonly audit: Audit
+  readonly usage: Usage
+  readonly budgets: Budgets
+}
+
+/** The path of all model calls, the models that are in force on it, and the configuration as it is now. */
+export function composeGateway({ config, log, keyring, pool, db, notifications, audit, usage, budgets }: Needs) {
+  const pools = createPools(createOutbound({ allow: config.outboundAllow }))
+  const laneFor = createLanes({
+    pools,
+    keyring,
+    onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
+  })
+  const loop = watchLoopDelay()
+  const gateway = createGateway({
+    loopDelayMs: () => loop.meanMs,
+    config,
+    pools,
+    laneFor,
+    usage,
+    budgets,
+    log,
+    hints: notifications,
+  })
+  let current = config
+
+  // models and credentials that the API has stored
+  const seals = createSettingsSeals(keyring)
+  const credentialRows = credentialStore(db)
+  const deploymentRows = deploymentStore(db)
+  const modelsInForce = createModelsInForce({
+    config,
+    read: async () => ({
+      credentials: (await credentialRows.all()).map(seals.openCredential),
+      models: (await deploymentRows.all()).map(seals.openModel),
+    }),
+    version: () => settingsVersion(pool),
+    notifications,
+    channel: changeChannel,
+    apply: deployments => gateway.reload({ ...current, deployments }),
+    log,
+  })
+  const modelProviders = createProviders({
+    store: credentialRows,
+    seals,
+    inForce: modelsInForce,
+    audit,
+    checkCredential: createCredentialCheck({
+      outbound: pools,
+      authorize: createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) }),
+    }),
+  })
+  const modelSettings = createModelSettings({ store: deploymentRows, seals, inForce: modelsInForce, audit })
+
+  return {
+    gateway,
+    modelsInForce,
+    loop,
+    /** Connections out of the service, through the guard of now. */
+    outbound: pools,
+    guard: () => createOutbound({ allow: current.outboundAllow }),
+    /** The runtimes that the configuration names now. */
+    configuredRuntimes: () => current.runtimeHarnesses,
+    defaultModel: () => gateway.models()[0]?.id ?? 'demo',
+    /** Of the models as they are in force now. */
+    providers: () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))],
+    reload(next: Config) {
+      const isAllowKept = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
+      current = next
+      gateway.reload(
+        { ...next, deployments: modelsInForce.take(next) },
+        isAllowKept ? undefined : createOutbound({ allow: next.outboundAllow }),
+      )
+    },
+    serve(app: FastifyInstance) {
+      serveMessages(app, { gateway })
+      serveOpenAi(app, { gateway })
+      serveGemini(app, { gateway })
+      serveProviders(app, { providers: modelProviders })
+      serveModelSettings(app, { models: modelSettings })
+    },
+  }
+}

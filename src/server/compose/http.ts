@@ -1,0 +1,31 @@
+import type { Pool } from 'pg'
+import { asUnavailable } from '../db/connect.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Authenticate } from '../http/auth.ts'
+import { createCloseServer } from '../http/close-server.ts'
+import { serveDocs } from '../http/docs.ts'
+import { createServer } from '../http/server.ts'
+import type { Log } from '../platform/log.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { createReadiness } from '../system/readiness.ts'
+import { serveSystem } from '../system/routes.ts'
+
+interface Needs {
+  readonly log: Log
+  readonly pool: Pool
+  readonly authenticate: Authenticate
+  readonly gateway: Pick<Gateway, 'models'>
+  /** Of the models as they are in force now. */
+  readonly providers: () => readonly string[]
+  readonly runtimes: Pick<RuntimeRegistry, 'list'>
+}
+
+/** The server that all routes are bound to, with those that tell of the service itself. */
+export function composeHttp({ log, pool, authenticate, gateway, providers, runtimes }: Needs) {
+  const readiness = createReadiness(pool)
+  const app = createServer({ authenticate, log, translateError: asUnavailable })
+  const close = createCloseServer(app)
+  serveSystem(app, { readiness, providers, gateway, runtimes })
+  serveDocs(app)
+  return { app, close, readiness }
+}

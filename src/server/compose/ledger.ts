@@ -1,0 +1,61 @@
+import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import type { Audit } from '../audit/audit.ts'
+import { createBudgets } from '../budgets/budgets.ts'
+import { reservationStore } from '../budgets/reservation-store.ts'
+import { serveBudgets } from '../budgets/routes.ts'
+import { createBudgetSettings } from '../budgets/settings.ts'
+import { budgetStore } from '../budgets/store.ts'
+import type { Config } from '../config/config.ts'
+import { asUnavailable } from '../db/connect.ts'
+import type { Notifications } from '../db/notifications.ts'
+import type { Database } from '../db/types.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { reportStore } from '../usage/report-store.ts'
+import { serveUsage } from '../usage/routes.ts'
+import { usageStore } from '../usage/store.ts'
+import { createUsage } from '../usage/usage.ts'
+
+interface Needs {
+  readonly config: Pick<Config, 'limits'>
+  readonly log: Log
+  readonly pool: Pool
+  /** For what every model call writes. */
+  readonly callPool: Pool
+  readonly db: Kysely<Database>
+  readonly notifications: Notifications
+  readonly audit: Audit
+}
+
+const isUnavailable = (error: unknown): boolean => {
+  const translated = asUnavailable(error)
+  return translated instanceof AppError && translated.code === 'unavailable'
+}
+
+/** What calls have cost, and what they may. */
+export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {
+  const usage = createUsage({ store: usageStore(callPool), log, isPassing: isUnavailable })
+  const budgetRows = budgetStore(pool)
+  const { reservationMs } = config.limits
+  const budgets = createBudgets({
+    store: budgetRows,
+    reservations: reservationStore(callPool, { lifetimeMs: reservationMs }),
+    usage,
+    notifications,
+    log,
+    lifetimeMs: reservationMs,
+    nowMs: () => performance.now(),
+  })
+
+  return {
+    usage,
+    budgets,
+    budgetRows,
+    serve(app: FastifyInstance) {
+      serveUsage(app, { ledger: reportStore(db) })
+      serveBudgets(app, { settings: createBudgetSettings({ pool, store: budgetRows, audit }) })
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import type { Audit } from '../audit/audit.ts'
+import type { Config } from '../config/config.ts'
+import { createKysely } from '../db/connect.ts'
+import type { Database } from '../db/types.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { serveModels } from '../gateway/routes.ts'
+import type { SessionMemories } from '../memories/session-memories.ts'
+import type { Log } from '../platform/log.ts'
+import type { Outbound } from '../platform/outbound.ts'
+import type { Keyring } from '../platform/seal.ts'
+import { acpKind } from '../runtimes/acp/kind.ts'
+import { builtinRuntime } from '../runtimes/builtin/runtime.ts'
+import { cursorKind } from '../runtimes/cursor/kind.ts'
+import type { ServeRequest } from '../runtimes/local/gateway-socket.ts'
+import { createLocalPrograms } from '../runtimes/local/programs.ts'
+import { managedAgentsKind } from '../runtimes/managed-agents/kind.ts'
+import { opencodeKind } from '../runtimes/opencode/kind.ts'
+import { createRuntimeChanges } from '../runtimes/registry/changes.ts'
+import { createKnownRuntimes } from '../runtimes/registry/known-runtimes.ts'
+import { createLooks } from '../runtimes/registry/looks.ts'
+import { createProbes } from '../runtimes/registry/probes.ts'
+import { createRegistry } from '../runtimes/registry/registry.ts'
+import { serveRuntimes } from '../runtimes/registry/routes.ts'
+import { createRuntimeSeals } from '../runtimes/registry/seals.ts'
+import { runtimeStore } from '../runtimes/registry/store.ts'
+import type { RuntimeKind } from '../runtimes/runtime.ts'
+import { createSandboxes } from '../sandboxes/sandboxes.ts'
+import { createSandboxMark } from '../sessions/sandbox-mark.ts'
+import { sessionStore } from '../sessions/session-store.ts'
+
+interface Needs {
+  readonly config: Pick<Config, 'dataDir'>
+  readonly log: Log
+  readonly keyring: Keyring
+  readonly pool: Pool
+  /** For what is asked inside transactions, which must not wait for a second connection of their own pool. */
+  readonly callPool: Pool
+  readonly db: Kysely<Database>
+  readonly audit: Audit
+  readonly gateway: Gateway
+  /** Connections out of the service. */
+  readonly outbound: Pick<Outbound, 'connect'>
+  /** Judges the addresses of runtimes. */
+  readonly guard: () => Outbound
+  readonly configured: () => Config['runtimeHarnesses']
+  readonly memories: SessionMemories
+  /** Answers requests of programs that run here. */
+  readonly serveProgram: ServeRequest
+}
+
+/** What runs agents, and where their tools are at work. */
+export async function composeRuntimes(needs: Needs) {
+  const { config, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
+
+  // what runs on this machine
+  const workspacesDir = join(config.dataDir, 'workspaces')
+  const sandboxes = await createSandboxes({ workspacesDir, log })
+  const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), log })
+  const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
+
+  // kinds
+  const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, memories, log })
+  const runtimeKinds: readonly RuntimeKind[] = [
+    acpKind({ programs, sandboxes, markSandboxRunning, memories, log }),
+    cursorKind({ outbound, memories: memories.block }),
+    managedAgentsKind({ outbound, memories: memories.block }),
+    opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } }),
+  ]
+  const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
+
+  // registry
+  const store = runtimeStore(db)
+  const seals = createRuntimeSeals(keyring)
+  const asked = runtimeStore(createKysely(needs.callPool))
+  const known = createKnownRuntimes({ store: asked, seals, speaks: spec => kinds.has(spec), configured, guard })
+  const registry = createRegistry({ builtin, kinds, known, store: asked })
+  const changes = createRuntimeChanges({ store, seals, configured, guard, audit })
+  const probes = createProbes({ ownId: builtin.id, kinds, known, store, nowMs: () => performance.now() })
+  const looks = createLooks({ known, probes, store, log })
+
+  return {
+    registry,
+    looks,
+    sandboxes,
+    /** The id of the runtime that is the service's own. */
+    ownId: builtin.id,
+    workspaceOf: (sessionId: string) => join(workspacesDir, sessionId),
+    serve(app: FastifyInstance) {
+      serveModels(app, {
+        gateway,
+        modelsOf: async runtime => ((await registry.find(runtime)) ? probes.models(runtime) : undefined),
+      })
+      serveRuntimes(app, { registry, changes, probes, ownModels: ({ key }) => gateway.models(key) })
+    },
+  }
+}

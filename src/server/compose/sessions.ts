@@ -1,0 +1,149 @@
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import type { AgentStore } from '../agents/store.ts'
+import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
+import type { Config } from '../config/config.ts'
+import type { Notifications } from '../db/notifications.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Keys } from '../keys/keys.ts'
+import { createModelName } from '../opencode/model-name.ts'
+import type { Log } from '../platform/log.ts'
+import type { LoopDelay } from '../platform/loop-delay.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { serveApprovals } from '../sessions/approval-routes.ts'
+import { approvalStore } from '../sessions/approval-store.ts'
+import { createApprovals } from '../sessions/approvals.ts'
+import { createDisposal } from '../sessions/disposal.ts'
+import { disposalStore } from '../sessions/disposal-store.ts'
+import { createEventLog } from '../sessions/event-log.ts'
+import { serveEvents } from '../sessions/event-routes.ts'
+import { eventStore } from '../sessions/event-store.ts'
+import { leaseStore } from '../sessions/lease-store.ts'
+import { Leases } from '../sessions/leases.ts'
+import { LiveEvents } from '../sessions/live-events.ts'
+import { pauseStore } from '../sessions/pause-store.ts'
+import { createPausedSessions } from '../sessions/paused-sessions.ts'
+import { createPromptQueue } from '../sessions/prompt-queue.ts'
+import { promptStore } from '../sessions/prompt-store.ts'
+import { serveSessions } from '../sessions/routes.ts'
+import { Runner } from '../sessions/runner.ts'
+import { sessionStore } from '../sessions/session-store.ts'
+import { createSessions } from '../sessions/sessions.ts'
+import type { TicketStore } from '../sessions/ticket-store.ts'
+import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
+import { createWakeUps } from '../sessions/wake-ups.ts'
+
+/** Sessions give way long before calls are refused. */
+const pressingDelayMs = 10
+
+interface Needs {
+  readonly config: Pick<Config, 'limits'>
+  /** False leaves the sessions to other processes. */
+  readonly runsSessions: boolean
+  /** This process among those of the database. */
+  readonly owner: string
+  readonly shutdown: AbortSignal
+  readonly log: Log
+  readonly pool: Pool
+  readonly notifications: Notifications
+  readonly loop: LoopDelay
+  readonly budgetRows: BudgetStore
+  readonly keys: Keys
+  readonly tickets: TicketStore
+  readonly gateway: Pick<Gateway, 'find'>
+  readonly defaultModel: () => string
+  readonly runtimes: RuntimeRegistry
+  readonly workspaceOf: (sessionId: string) => string
+  readonly agentRows: AgentStore
+}
+
+/** The session engine: the queue, the log and its readers, who runs what, and what callers may ask of it. */
+export function composeSessions(needs: Needs) {
+  const { owner, shutdown, log, pool, notifications, loop, budgetRows, keys, gateway, runtimes, agentRows } = needs
+
+  // the log
+  const events = eventStore(pool)
+  const live = new LiveEvents({ store: events, notifications, owner, log })
+  const eventLog = createEventLog({ pool, store: events, live })
+
+  // runs
+  const sessionRows = sessionStore(pool)
+  const prompts = promptStore(pool)
+  const pauses = pauseStore(pool)
+  const approvalRows = approvalStore(pool)
+  const leaseRows = leaseStore(pool)
+  const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
+  const wakeUps = createWakeUps(notifications)
+  const runner = new Runner({
+    sessions: sessionRows,
+    prompts,
+    pauses,
+    approvals: approvalRows,
+    events,
+    eventLog,
+    live,
+    keys,
+    log,
+    agents: agentRows,
+    runtimes,
+    leases,
+    leaseStore: leaseRows,
+    maxSessions: needs.config.limits.maxSessions,
+    isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
+  })
+  if (needs.runsSessions) wakeUps.listen(id => runner.wake(id), runner.lookAround)
+  const disposal = createDisposal({
+    store: disposalStore(pool),
+    runtimes,
+    settled: id => runner.settled(id),
+    log,
+  })
+  const pausedSessions = createPausedSessions({
+    pool,
+    pauses,
+    sessions: sessionRows,
+    wakeUps,
+    notifications,
+    channel: budgetChannel,
+    log,
+  })
+
+  // what callers ask for
+  const approvals = createApprovals({ pool, store: approvalRows, sessions: sessionRows, eventLog })
+  const sessions = createSessions({
+    pool,
+    store: sessionRows,
+    prompts,
+    eventLog,
+    agents: agentRows,
+    runtimes,
+    budgets: budgetRows,
+    approvals,
+    queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
+    defaultModel: needs.defaultModel,
+    dispose: disposal.begin,
+  })
+
+  return {
+    sessions,
+    approvals,
+    events,
+    live,
+    leases,
+    runner,
+    disposal,
+    pausedSessions,
+    rename: sessionRows.rename,
+    serve(app: FastifyInstance) {
+      serveSessions(app, {
+        sessions,
+        events,
+        modelName: createModelName({ gateway, runtimes }),
+        waitForPrompt: createWaitForPrompt({ prompts, pauses, live }),
+        workspaceOf: needs.workspaceOf,
+      })
+      serveApprovals(app, { approvals })
+      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, shutdown })
+    },
+  }
+}

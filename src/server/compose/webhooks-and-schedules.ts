@@ -1,0 +1,114 @@
+import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import type { AgentStore } from '../agents/store.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Config } from '../config/config.ts'
+import type { Notifications } from '../db/notifications.ts'
+import { createRowSealer } from '../db/sealed-rows.ts'
+import type { Database } from '../db/types.ts'
+import type { LoginLimiter } from '../http/login-limiter.ts'
+import type { Log } from '../platform/log.ts'
+import type { Outbound } from '../platform/outbound.ts'
+import { createSealer, type Keyring } from '../platform/seal.ts'
+import { serveSchedules } from '../schedules/routes.ts'
+import { createSchedules } from '../schedules/schedules.ts'
+import { scheduleStore } from '../schedules/store.ts'
+import { createTicker } from '../schedules/ticker.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Vault } from '../vault/vault.ts'
+import { createDelivery } from '../webhook-endpoints/delivery.ts'
+import { deliveryStore as endpointDeliveryStore } from '../webhook-endpoints/delivery-store.ts'
+import { endpointStore } from '../webhook-endpoints/endpoint-store.ts'
+import { createEndpoints } from '../webhook-endpoints/endpoints.ts'
+import { createDispatch } from '../webhook-endpoints/message.ts'
+import { serveWebhookEndpoints } from '../webhook-endpoints/routes.ts'
+import { createSend } from '../webhook-endpoints/send.ts'
+import { createAdmission } from '../webhooks/admission.ts'
+import { createDeliver } from '../webhooks/delivering.ts'
+import { serveWebhooks } from '../webhooks/routes.ts'
+import { deliveryStore } from '../webhooks/store.ts'
+import { createWebhooks } from '../webhooks/webhooks.ts'
+
+interface Needs {
+  readonly config: Pick<Config, 'masterKey'>
+  readonly log: Log
+  readonly keyring: Keyring
+  readonly pool: Pool
+  readonly db: Kysely<Database>
+  readonly notifications: Notifications
+  readonly audit: Audit
+  readonly vault: Vault
+  readonly logins: LoginLimiter
+  /** Connections out of the service. */
+  readonly outbound: Pick<Outbound, 'connect'>
+  /** Judges the addresses of receivers. */
+  readonly guard: () => Outbound
+  readonly agentRows: AgentStore
+  readonly sessions: Sessions
+}
+
+/** What begins prompts by itself, deliveries and the clock, and which receivers outside are told of events. */
+export function composeWebhooksAndSchedules(needs: Needs) {
+  const { config, log, keyring, pool, db, notifications, audit, vault, logins, outbound, guard, agentRows, sessions } =
+    needs
+
+  // webhooks
+  const admission = createAdmission({
+    agents: agentRows,
+    vault,
+    masterKey: config.masterKey,
+    logins,
+    log,
+    nowMs: () => Date.now(),
+  })
+  const deliveries = deliveryStore({ pool, db })
+  const payloadSealer = createSealer(keyring, 'webhook payload')
+  const webhooks = createWebhooks({
+    store: deliveries,
+    agents: agentRows,
+    deliver: createDeliver({ store: deliveries, sessions, sealer: payloadSealer, log }),
+    sealer: payloadSealer,
+    log,
+  })
+
+  // schedules
+  const scheduleRows = scheduleStore(pool)
+  const schedules = createSchedules({ pool, store: scheduleRows, agents: agentRows, sessions, audit })
+  const ticker = createTicker({ pool, store: scheduleRows, sessions, log })
+
+  // webhook endpoints
+  const endpointRows = endpointStore(pool)
+  const deliveryRows = endpointDeliveryStore(pool)
+  const endpointSealer = createRowSealer(keyring, 'webhook_endpoint_secrets')
+  const dispatch = createDispatch({ store: endpointRows, sealer: endpointSealer, send: createSend(outbound), log })
+  const endpoints = createEndpoints({
+    store: endpointRows,
+    deliveries: deliveryRows,
+    agents: agentRows,
+    dispatch,
+    sealer: endpointSealer,
+    answerSealer: createSealer(keyring, 'idempotency'),
+    outbound: guard,
+    audit,
+  })
+  const delivery = createDelivery({
+    store: deliveryRows,
+    endpoints: endpointRows,
+    dispatch,
+    notifications,
+    audit,
+    log,
+  })
+
+  return {
+    webhooks,
+    ticker,
+    delivery,
+    serve(app: FastifyInstance) {
+      serveWebhooks(app, { admission, webhooks })
+      serveSchedules(app, { schedules })
+      serveWebhookEndpoints(app, { endpoints })
+    },
+  }
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { startBusReplica, type Told } from '../../../test/support/opencode-bus.ts'
+import { storedSession } from '../../../test/support/session-rows.ts'
+import type { NewEvent } from '../../contract/events.ts'
+import type { News } from './session-feed.ts'
+
+const database = await freshDatabase()
+const { pool } = database
+
+const text = (said: string) => [{ type: 'text', text: said }]
+const says = (said: string): NewEvent => ({ type: 'agent.message', content: text(said) })
+const begins: readonly NewEvent[] = [
+  { type: 'user.message', prompt_id: 'msg_a', content: text('hi'), model: 'demo' },
+  { type: 'session.status_running', prompt_id: 'msg_a', run_id: 'run_a' },
+]
+const ends: NewEvent = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: null }
+const count = 12
+/** A run, by the event. */
+const run = [...begins, ...Array.from({ length: count }, (_, at) => says(`part ${at}`)), ends]
+
+interface Place {
+  readonly sessionID?: string
+  readonly info?: { readonly id: string; readonly sessionID?: string }
+  readonly part?: { readonly text?: string }
+}
+
+const ofSession = (told: readonly Told[], id: string): Told[] =>
+  told.filter(({ properties }) => {
+    const { sessionID, info } = properties as Place
+    return (sessionID ?? info?.sessionID ?? info?.id) === id
+  })
+const typesOf = (told: readonly Told[]) => told.map(({ type }) => type)
+const textsOf = (told: readonly Told[]) =>
+  told.flatMap(({ type, properties }) =>
+    type === 'message.part.updated' ? ((properties as Place).part?.text ?? []) : [],
+  )
+/** The last that is told of a run is the record behind it. */
+const untilOver = (told: readonly Told[], id: string) =>
+  eventually(() => ofSession(told, id).some(({ type }) => type === 'session.updated'), { what: `the end of ${id}` })
+
+/** What tells a session of `run`, from its creation to its end. */
+function assertWhole(told: readonly Told[], id: string): void {
+  const mine = ofSession(told, id)
+  assert.deepEqual(textsOf(mine), ['hi', ...Array.from({ length: count }, (_, at) => `part ${at}`)])
+  const onceEach = ['session.created', 'session.idle', 'session.updated']
+  assert.deepEqual(
+    typesOf(mine).filter(type => onceEach.includes(type)),
+    onceEach,
+  )
+}
+
+/** The words of all events but the records, which are as they were when they were sent. */
+const wordsOf = (told: readonly Told[], id: string) =>
+  ofSession(told, id).map(({ type, properties }) =>
+    type.startsWith('session.') ? type : JSON.stringify([type, properties]),
+  )
+
+test('what one replica writes is told by every other, each event once and in the order of its session', async t => {
+  const replicas = await Promise.all([1, 2].map(() => startBusReplica(t, { ...database, pollMs: 30 })))
+  const [here, there] = replicas
+  assert.ok(here && there)
+  const readers = await Promise.all(replicas.map(replica => replica.watch()))
+  const ids = await Promise.all([1, 2, 3].map(() => storedSession(pool)))
+  const play = async (id: string, turn: number) => {
+    for (const [at, event] of run.entries()) await ((at + turn) % 2 === 0 ? here : there).write(id, event)
+  }
+  await Promise.all(ids.map(play))
+  for (const told of readers) for (const id of ids) await untilOver(told, id)
+  await Promise.all(replicas.map(replica => replica.settled()))
+  const [one = [], other = []] = readers
+  for (const id of ids) {
+    assertWhole(one, id)
+    assert.deepEqual(wordsOf(other, id), wordsOf(one, id))
+  }
+})
+
+test('a replica that hears no hint at all tells everything all the same, once and in order', async t => {
+  const writer = await startBusReplica(t, database)
+  const deaf = await startBusReplica(t, { ...database, hears: () => false, pollMs: 30 })
+  const told = await deaf.watch()
+  const id = await storedSession(pool)
+  for (const event of run.slice(0, 5)) await writer.write(id, event)
+  await eventually(() => textsOf(ofSession(told, id)).length === 4, { what: 'what was written first' })
+  for (const event of run.slice(5)) await writer.write(id, event)
+  await untilOver(told, id)
+  await deaf.settled()
+  assertWhole(told, id)
+})
+
+test('hints that are lost in between are made up for by the next one', async t => {
+  const writer = await startBusReplica(t, database)
+  /** That of its creation, then that of every third event. */
+  const hears = (hint: string) => Number(hint.split(' ')[1]) % 3 === 0
+  const told = await (await startBusReplica(t, { ...database, hears })).watch()
+  const id = await storedSession(pool)
+  for (const event of run) await writer.write(id, event)
+  assert.equal(run.length % 3, 0, 'the last hint is heard')
+  await untilOver(told, id)
+  assertWhole(told, id)
+})
+
+test('what is written while the listening connection is away is told after the reconnect, once and in order', async t => {
+  const { reader, told } = await cutOff(t)
+  const id = await storedSession(pool)
+  for (const event of run.slice(0, 6)) await reader.write(id, event)
+  await eventually(() => textsOf(ofSession(told, id)).length > 0, { what: 'the reconnect' })
+  for (const event of run.slice(6)) await reader.write(id, event)
+  await untilOver(told, id)
+  assertWhole(told, id)
+})
+
+/** A reader whose replica has just lost its listening connection, and polls never. */
+async function cutOff(t: Parameters<typeof startBusReplica>[0]) {
+  const reader = await startBusReplica(t, database)
+  const told = await reader.watch()
+  const { rowCount } = await pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'switchyard-listen'`,
+  )
+  assert.equal(rowCount, 1)
+  return { reader, told }
+}
+
+const large = 'x'.repeat(200_000)
+
+/** Writes until a reader who does not read is behind: what the system holds for a connection is full by then. */
+async function fill(replica: Awaited<ReturnType<typeof startBusReplica>>, id: string): Promise<number> {
+  const [answer] = replica.answers
+  let written = 0
+  const isBehind = async () => {
+    if (answer?.writableNeedDrain || answer?.destroyed) return true
+    await replica.write(id, ...Array.from({ length: 10 }, () => says(large)))
+    written += 10
+    return false
+  }
+  await eventually(isBehind, { withinMs: 30_000, what: 'a reader that is behind' })
+  return written
+}
+
+test('a reader that does not read holds nobody up, and what it misses waits in the tables, not in memory', async t => {
+  const replica = await startBusReplica(t, database)
+  await replica.open()
+  const told = await replica.watch()
+  const id = await storedSession(pool)
+  await replica.write(id, ...begins)
+  const before = await fill(replica, id)
+  const more = 30
+  for (let at = 0; at < more; at++) await replica.write(id, says(large))
+  await replica.write(id, ends)
+  await untilOver(told, id)
+  assert.equal(textsOf(ofSession(told, id)).length, 1 + before + more)
+  const [slow] = replica.answers
+  assert.equal(slow?.destroyed, false)
+  // One event, with the room that Node fills before it says that it is full.
+  assert.ok((slow?.writableLength ?? 0) < 2 * large.length, `${slow?.writableLength} bytes wait`)
+})
+
+test('a reader that does not read for too long is cut, nothing of it is left, and it may come back', async t => {
+  const replica = await startBusReplica(t, { ...database, slowReaderMs: 50 })
+  const slow = await replica.open()
+  const id = await storedSession(pool)
+  await replica.write(id, ...begins)
+  await fill(replica, id)
+  await eventually(() => replica.answers[0]?.destroyed, { what: 'the cut' })
+  slow.resume()
+  await eventually(() => slow.closed, { what: 'the end of its connection' })
+  await eventually(() => replica.live.readerCount === 0, { what: 'the end of its subscriptions' })
+  const told = await replica.watch()
+  await replica.write(id, ...begins, says('Here again.'))
+  await eventually(() => textsOf(told).includes('Here again.'), { what: 'news after it came back' })
+})
+
+/** A feed that tells what the test says. */
+function feedOf() {
+  const listeners: ((news: News) => void)[] = []
+  return {
+    listen: async (listener: (news: News) => void) => {
+      listeners.push(listener)
+      return () => undefined
+    },
+    tell: (news: Partial<News> & Pick<News, 'sessionId'>) => {
+      for (const listener of listeners) listener({ ownerId: 'ada', isNew: false, first: 1, last: 0, ...news })
+    },
+  }
+}
+
+test('events that the tables have before they are heard of are told once, the end of a run too', async t => {
+  const feed = feedOf()
+  const replica = await startBusReplica(t, { ...database, feed })
+  const told = await replica.watch()
+  const [id, next] = [await storedSession(pool), await storedSession(pool)]
+  await replica.write(id, ...run)
+  feed.tell({ sessionId: id, isNew: true })
+  feed.tell({ sessionId: id, last: run.length - 1 })
+  await untilOver(told, id)
+  feed.tell({ sessionId: id, first: run.length, last: run.length })
+  feed.tell({ sessionId: next, isNew: true })
+  await eventually(() => ofSession(told, next).length > 0, { what: 'the next news' })
+  assertWhole(told, id)
+  assert.equal(replica.live.readerCount, 0)
+})
+
+test('a reader that is behind in too many sessions is cut; one that is behind in many is not', async t => {
+  const feed = feedOf()
+  const replica = await startBusReplica(t, { ...database, feed })
+  const told = await replica.watch()
+  const behindIn = (sessions: number) => {
+    for (let at = 0; at < sessions; at++) feed.tell({ sessionId: `ses_${at}` })
+  }
+  behindIn(10_000)
+  behindIn(10_000)
+  feed.tell({ sessionId: await storedSession(pool), isNew: true })
+  await eventually(() => typesOf(told).includes('session.created'), { what: 'the next news' })
+  behindIn(10_001)
+  await eventually(() => replica.answers[0]?.destroyed, { what: 'the cut' })
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { managedAgentsStage } from '../../../../test/support/managed-agents-stage.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+import { type Batch, idle, type RunContext } from '../runtime.ts'
+import { createKeptRuntimes } from './kept-runtimes.ts'
+import { withoutKey } from './without-key.ts'
+
+const key = 'sk-canary-"0123456789"-wxyz'
+const base64 = Buffer.from(`opencode:${key}`).toString('base64')
+
+/** A runtime that yields these batches, and shows these pieces before. */
+const saying = (batches: readonly Batch[], pieces: readonly string[] = []) =>
+  async function* (_session: unknown, _prompt: unknown, { preview }: RunContext) {
+    for (const piece of pieces) preview('evt_1', piece)
+    yield* batches
+  }
+
+const refsOf = (refs: object) => ({ runtime_state: { ...refs } })
+
+test('S10: a key that a runtime repeats in what it says, or in what its tools say, is in no event', async () => {
+  const said = [
+    { type: 'agent.message', content: [{ type: 'text', text: `Your key is ${key}, is it not?` }] },
+    { type: 'agent.tool_use', name: 'bash', input: { command: ['curl', '-H', `x: ${key}`], [key]: 1 } },
+    { type: 'agent.tool_result', content: [{ type: 'text', text: JSON.stringify({ env: { KEY: key } }) }] },
+    { type: 'agent.tool_result', content: [{ type: 'text', text: `authorization: Basic ${base64}` }] },
+    { type: 'agent.tool_result', content: [{ type: 'text', text: `?key=${encodeURIComponent(key)}` }] },
+    { type: 'agent.tool_result', content: [{ type: 'text', text: Buffer.from(key).toString('hex') }] },
+  ]
+  const rig = runRig()
+  const refs = refsOf({ kept: key })
+  await rig.run({ run: withoutKey(saying([said, { events: [said[0] ?? assert.fail()], refs }]), key) }, promptOf('Hi'))
+  const log = JSON.stringify(rig.log)
+  assert.equal(log.split('[secret]').length - 1, 8)
+  assert.doesNotMatch(log, /canary|wxyz/)
+  for (const offset of [0, 1, 2])
+    assert.ok(
+      !log.includes(
+        Buffer.from(`${'.'.repeat(offset)}${key}`)
+          .toString('base64')
+          .slice(4, 20),
+      ),
+    )
+  assert.deepEqual(rig.log[2]?.['content'], [{ type: 'text', text: 'Your key is [secret], is it not?' }])
+  assert.deepEqual(rig.refs.runtime_state, { kept: key })
+})
+
+test('what does not hold the key is handed on as it is, parts of the key too', async () => {
+  const batches: readonly Batch[] = [
+    [{ type: 'agent.message', content: [{ type: 'text', text: `A key begins with ${key.slice(0, -1)}` }], n: null }],
+    { events: [idle({ type: 'end_turn' })], refs: {} },
+  ]
+  const seen = await Array.fromAsync(withoutKey(saying(batches), key)(sessionWith(), promptOf('Hi'), {} as RunContext))
+  assert.ok(seen.every((batch, at) => batch === batches[at]))
+  const run = saying(batches)
+  assert.equal(withoutKey(run, undefined), run)
+  assert.equal(withoutKey(run, 'a word'), run)
+})
+
+for (const size of [1, 2, 7, 1_000]) {
+  test(`previews in pieces of ${size} do not show the key, and all else but what may be its beginning`, async () => {
+    const text = `The key sk-can is not ${key}, nor ${key}. sk-c`
+    const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+      text.slice(at * size, (at + 1) * size),
+    )
+    const rig = runRig()
+    await rig.run({ run: withoutKey(saying([[idle({ type: 'end_turn' })]], pieces), key) }, promptOf('Hi'))
+    const shown = rig.previews.map(preview => preview.text)
+    assert.equal(shown.join(''), 'The key sk-can is not [secret], nor [secret]. ')
+    assert.ok(shown.every(piece => piece !== ''))
+  })
+}
+
+test('S10: it holds for every runtime behind an address: the log of a run there has no key', async t => {
+  const { fake, kind, rig } = await managedAgentsStage(t, {
+    apiKey: 'sk-canary-0123',
+    script: () => [
+      { use: 'bash', input: { command: 'env' }, result: 'KEY=sk-canary-0123' },
+      { say: 'It is sk-canary-0123.', pieces: ['It is sk-', 'canary-', '0123.'] },
+    ],
+  })
+  const runtime = createKeptRuntimes().get(kind, { id: 'cma', apiBase: fake.url, apiKey: fake.apiKey })
+  await rig.run(runtime, promptOf('Which key?'))
+  assert.doesNotMatch(JSON.stringify([rig.log, rig.previews]), /canary/)
+  assert.match(JSON.stringify(rig.log), /KEY=\[secret\].*It is \[secret\]\./)
+  assert.equal(rig.previews.map(({ text }) => text).join(''), 'It is [secret].')
+})

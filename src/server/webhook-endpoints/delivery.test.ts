@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { eventually } from '../../../test/support/eventually.ts'
+import { seqs, startWebhookEndpointsApp, told } from '../../../test/support/webhook-endpoints-app.ts'
+import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
+
+const app = await startWebhookEndpointsApp()
+const { pool, call, startReceiver, startReplica, made, newAgent, newSession, append, deliveriesOf } = app
+
+test('events go to the receiver in order, and the library of Standard Webhooks verifies each of them as it came', async t => {
+  const receiver = await startReceiver()
+  const { id, secret } = await made({ url: receiver.url })
+  await startReplica(t)
+  const session = await newSession()
+  const stored = [
+    ...(await append(session, 'user.message', 'session.status_running')),
+    ...(await append(session, 'session.status_idle')),
+  ]
+  await eventually(() => receiver.taken.length === 3)
+  const hook = new Webhook(secret)
+  for (const [at, { headers, text }] of receiver.taken.entries()) {
+    const event = stored[at]
+    const message = hook.verify(text, headers as Record<string, string>)
+    assert.deepEqual(message, {
+      type: event?.type,
+      timestamp: event?.processed_at,
+      data: { session_id: session, agent_id: '', event },
+    })
+    assert.equal(headers['webhook-id'], event?.id)
+    assert.equal(headers['content-type'], 'application/json')
+  }
+  const log = await eventually(async () => {
+    const rows = await deliveriesOf(id)
+    return rows.length === 3 && rows
+  })
+  assert.deepEqual(
+    log.map(({ seq, state, attempts, http_status, error }) => [seq, state, attempts, http_status, error]),
+    [3, 2, 1].map(seq => [seq, 'delivered', 1, 200, null]),
+  )
+})
+
+test('a receiver that fails and recovers gets every event of every session, each session in order', async t => {
+  const failing = new Set<string>()
+  let isAway = true
+  const receiver = await startReceiver(({ headers }) => {
+    const id = String(headers['webhook-id'])
+    // Every third event fails once, besides.
+    if (isAway || (Number.parseInt(id.slice(-2), 16) % 3 === 0 && !failing.has(id))) {
+      failing.add(id)
+      return 500
+    }
+    return 204
+  })
+  const { id } = await made({ url: receiver.url })
+  await startReplica(t, { retryMs: Array.from({ length: 100 }, () => 20) })
+  await startReplica(t, { retryMs: Array.from({ length: 100 }, () => 20) })
+  const sessions = await Promise.all(Array.from({ length: 5 }, () => newSession()))
+  for (let round = 0; round < 4; round++) for (const session of sessions) await append(session, 'a.one', 'a.two')
+  await eventually(() => receiver.asked.length > 5)
+  isAway = false
+  await eventually(() => receiver.taken.length >= 40, { withinMs: 20_000 })
+  for (const session of sessions) assert.deepEqual(seqs(receiver.taken, session), [1, 2, 3, 4, 5, 6, 7, 8])
+  await eventually(async () => (await deliveriesOf(id, '?state=delivered&limit=200')).length === 40)
+})
+
+test('an event that is given up is dead, and the next one follows; a replay sends it again under its id', async t => {
+  let isHealed = false
+  const receiver = await startReceiver(({ text }) => (text.includes('a.bad') && !isHealed ? 500 : 200))
+  const { id } = await made({ url: receiver.url })
+  await startReplica(t, { retryMs: [10, 10] })
+  const session = await newSession()
+  const [bad] = await append(session, 'a.bad', 'a.good')
+  await eventually(() => receiver.taken.length === 1)
+  assert.deepEqual(seqs(receiver.asked, session), [1, 1, 1, 2])
+  const [dead] = await deliveriesOf(id, '?state=dead')
+  assert.deepEqual(
+    [dead?.seq, dead?.attempts, dead?.http_status, dead?.error, dead?.event_id],
+    [1, 3, 500, 'the receiver answered with status 500', bad?.id],
+  )
+  const line = `POST /api/webhook-endpoints/${id}/deliveries/${dead?.id}/replay`
+  const failed = await call<EndpointDelivery>('ana', line)
+  assert.deepEqual([failed.status, failed.body.state, failed.body.attempts], [200, 'dead', 4])
+  isHealed = true
+  const healed = await call<EndpointDelivery>('ana', line)
+  assert.deepEqual([healed.body.state, healed.body.attempts, healed.body.error], ['delivered', 5, null])
+  assert.equal(receiver.taken.at(-1)?.headers['webhook-id'], bad?.id)
+})
+
+test('what happened while no server ran, and no hint told of, is sent after the next start, once', async t => {
+  const receiver = await startReceiver()
+  await made({ url: receiver.url })
+  const session = await newSession()
+  const first = await startReplica(t)
+  await append(session, 'a.one')
+  await eventually(() => receiver.taken.length === 1)
+  await first.stop()
+  await append(session, 'a.two', 'a.three')
+  await startReplica(t)
+  await eventually(() => receiver.taken.length === 3)
+  assert.deepEqual(seqs(receiver.taken, session), [1, 2, 3])
+})
+
+test('an endpoint gets nothing from before it was made', async t => {
+  const receiver = await startReceiver()
+  const session = await newSession()
+  await append(session, 'a.old', 'a.older')
+  await made({ url: receiver.url })
+  await startReplica(t)
+  await append(session, 'a.new')
+  await eventually(() => receiver.taken.length === 1)
+  assert.deepEqual(seqs(receiver.asked, session), [3])
+})
+
+test('filters: types, prefixes and agents; S10: sessions of another owner are never told of', async t => {
+  const receiver = await startReceiver()
+  const agent = await newAgent()
+  await made({ url: receiver.url, events: ['session.*', 'a.wanted'], agent_ids: [agent] })
+  await startReplica(t)
+  const [mine, other, foreign] = [await newSession('ana', agent), await newSession(), await newSession('bo', agent)]
+  for (const session of [mine, other, foreign])
+    await append(session, 'a.unwanted', 'session.status_idle', 'sessionxstatus', 'a.wanted')
+  await eventually(() => receiver.taken.length === 2)
+  await append(mine, 'session.deleted')
+  await eventually(() => receiver.taken.length === 3)
+  assert.deepEqual(
+    receiver.asked.map(each => [told(each).type, told(each).data.session_id]),
+    [
+      ['session.status_idle', mine],
+      ['a.wanted', mine],
+      ['session.deleted', mine],
+    ],
+  )
+})
+
+test("an endpoint of the master key hears of every owner's sessions", async t => {
+  const receiver = await startReceiver()
+  const { owner_id } = await made({ url: receiver.url }, 'master')
+  assert.equal(owner_id, null)
+  await startReplica(t)
+  await append(await newSession('ana'), 'a.one')
+  await append(await newSession('bo'), 'a.two')
+  await eventually(() => receiver.taken.length === 2)
+})
+
+test('a paused endpoint gets what happened meanwhile once it is active again', async t => {
+  const receiver = await startReceiver()
+  const { id } = await made({ url: receiver.url })
+  await startReplica(t)
+  const session = await newSession()
+  await append(session, 'a.one')
+  await eventually(() => receiver.taken.length === 1)
+  await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'paused' })
+  await append(session, 'a.two')
+  const other = await newSession()
+  await append(other, 'a.other')
+  await pool.query(`update sessions set updated_at = updated_at - interval '1 hour'`)
+  await pool.query(`update webhook_endpoints set created_at = created_at - interval '2 hours'`)
+  assert.equal(receiver.asked.length, 1)
+  await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'active' })
+  // Sessions of the tests before count as its own by now, too.
+  await eventually(() => seqs(receiver.taken, session).length > 1 && seqs(receiver.taken, other).length > 0)
+  assert.deepEqual([seqs(receiver.taken, session), seqs(receiver.taken, other)], [[1, 2], [1]])
+})
+
+const disabling = [
+  ['410 disables it at once', 410, 60_000, /gone/],
+  ['a long failure disables it', 500, -1, /too long/],
+] as const
+for (const [guarantee, status, failingMs, reason] of disabling) {
+  test(`${guarantee}, with the reason and an audit row; made active it goes on where it stopped`, async t => {
+    let isHealed = false
+    const receiver = await startReceiver(() => (isHealed ? 200 : status))
+    const { id } = await made({ url: receiver.url })
+    await startReplica(t, { failingMs })
+    const session = await newSession()
+    await append(session, 'a.one', 'a.two')
+    const path = `/api/webhook-endpoints/${id}`
+    const disabled = await eventually(async () => {
+      const { body } = await call('ana', `GET ${path}`)
+      return body['status'] === 'disabled' && body
+    })
+    assert.match(String(disabled['disabled_reason']), reason)
+    const { rows } = await pool.query(
+      `select principal from audit_log where object_id = $1 and action = 'webhook_endpoint.disable'`,
+      [id],
+    )
+    assert.deepEqual(rows, [{ principal: 'service' }])
+    isHealed = true
+    const enabled = await call('ana', `PATCH ${path}`, { status: 'active' })
+    assert.deepEqual([enabled.body['disabled_reason'], enabled.body['failing_since']], [null, null])
+    await eventually(() => receiver.taken.length === 2)
+    assert.deepEqual(seqs(receiver.taken, session), [1, 2])
+  })
+}
