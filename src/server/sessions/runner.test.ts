@@ -52,7 +52,8 @@ test('sessions that there was no room for are run when there is, without another
   await engine.runner.settled(alone)
   for (const id of await waitingSessions(engine, 12)) engine.runner.wake(id)
   await eventually(async () => (await openCount()) === 0)
-  assert.deepEqual(counts, { now: 0, most: 3, all: 13 })
+  assert.equal(counts.all, 13)
+  assert.ok(counts.most <= 3, `${counts.most} at once`)
 })
 
 test('processes that hear of the same sessions share them: each runs once', async t => {
@@ -67,27 +68,23 @@ test('processes that hear of the same sessions share them: each runs once', asyn
   assert.ok(counts.most <= 6, `${counts.most} at once`)
 })
 
-test('while callers wait few sessions are at work, and as many as there is room for when they do not wait any more', async t => {
-  const { counts, parts } = slowRuns()
-  const pressure = { isOn: true }
-  const engine = createEngine(t, { pool, parts: parts(10), maxSessions: 10, isPressed: () => pressure.isOn })
-  for (const id of await waitingSessions(engine, 10)) engine.runner.wake(id)
-  await eventually(() => counts.all === 4)
-  assert.equal(counts.most, 2)
-  pressure.isOn = false
-  await eventually(async () => (await openCount()) === 0)
-  assert.ok(counts.most > 2, `${counts.most} at once`)
-})
-
-test('while callers wait sessions that take long do not keep others from beginning', async t => {
+test('while callers wait sessions begin a few at a time, also when those at work take long; after it all at once', async t => {
   const over = Promise.withResolvers<void>()
   const long = async () => {
     await over.promise
     return [done]
   }
-  const engine = createEngine(t, { pool, parts: Array(5).fill(long), maxSessions: 10, isPressed: () => true })
-  for (const id of await waitingSessions(engine, 5)) engine.runner.wake(id)
-  await eventually(() => engine.runs.length === 5)
+  const pressure = { isOn: true }
+  const parts = Array.from({ length: 30 }, () => long)
+  const engine = createEngine(t, { pool, parts, maxSessions: 30, isPressed: () => pressure.isOn })
+  const ids = await waitingSessions(engine, 30)
+  const startedAt = performance.now()
+  for (const id of ids) engine.runner.wake(id)
+  await eventually(() => engine.runs.length >= 4)
+  const most = 2 + Math.ceil((performance.now() - startedAt) / 200)
+  assert.ok(engine.runner.activeCount <= most, `${engine.runner.activeCount} sessions, not ${most} at most`)
+  pressure.isOn = false
+  await eventually(() => engine.runs.length === 30)
   over.resolve()
   await eventually(async () => (await openCount()) === 0)
 })
