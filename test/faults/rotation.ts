@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
 import { createKeyring } from '../../src/server/platform/seal.ts'
+import { secretStore } from '../../src/server/secrets/store.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
@@ -47,16 +48,16 @@ export async function rotateUnderKills(bench: Bench, plan: RotationPlan): Promis
   const startWith = (...keys: readonly Buffer[]) =>
     site.start({ env: { SWITCHYARD_ENCRYPTION_KEY: keys.map(key => key.toString('base64')).join(',') } })
   const look = lookAt(bench, plan.database)
-  const left = async (): Promise<number> => {
-    const text = 'select count(*) as rows from vault_entries where key_id <> $1'
-    return (await look.pool.query<{ rows: number }>(text, [newId])).rows[0]?.rows ?? 0
-  }
+  const { keyUse } = secretStore(look.pool)
+  /** Values of all tables for which the old key is needed: what `switchyard secrets` shows to whoever waits to drop it. */
+  const left = async (): Promise<number> =>
+    (await keyUse()).reduce((sum, { key_id, rows }) => sum + (key_id === newId ? 0 : rows), 0)
   const journal = createJournal(bench)
   const promised: Promised = { values: new Map(), virtualKeys: [] }
 
   await startWith(oldKey)
   await fill(site, { journal, promised, plan })
-  assert.equal(await left(), plan.entries)
+  assert.ok((await left()) >= plan.entries)
   await site.kill()
 
   const traffic = startTraffic(site, { bench, journal, promised, plan })
