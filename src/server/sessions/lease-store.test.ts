@@ -156,6 +156,15 @@ test('sessions with work that nobody does are taken together, first what was cut
   assert.deepEqual(await takeOldest(10, 'two'), [])
 })
 
+test('a session with many prompts takes one place among the oldest', async () => {
+  const { pool } = await freshDatabase()
+  const [busy, other] = await waitingSessions(pool, 2)
+  assert.ok(busy && other)
+  for (let position = 2; position <= 5; position++) await storedPrompt(pool, busy.id, { position })
+  await pool.query(`update prompts set created_at = created_at - interval '1 hour' where session_id = $1`, [busy.id])
+  assert.deepEqual(idsOf(await leaseStore(pool).takeOldest(2, 'one')), [busy.id, other.id].sort())
+})
+
 test('of many owners that look at once, each session goes to one', async () => {
   const { pool } = await freshDatabase()
   const { takeOldest } = leaseStore(pool)

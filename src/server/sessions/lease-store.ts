@@ -37,9 +37,12 @@ const takeHeardText = takeText(`
 
 const takeOldestText = takeText(`
   waiting as (
-    select p.session_id from prompts p join sessions s on s.id = p.session_id
-    where p.state in ('waiting', 'running') and ${isFree('s')} and not (${firstInLine(isHeld, 's.id')})
-    order by p.state = 'running' desc, p.created_at limit $1
+    select s.id as session_id from sessions s join (
+      select session_id, bool_or(state = 'running') as was_cut_off, min(created_at) as since
+      from prompts where state in ('waiting', 'running') group by session_id
+    ) work on work.session_id = s.id
+    where ${isFree('s')} and not (${firstInLine(isHeld, 's.id')})
+    order by was_cut_off desc, since limit $1
   ), before as (
     select id, lease_owner from sessions s
     where id in (select session_id from waiting) and ${isFree('s')} for update skip locked
@@ -65,36 +68,22 @@ const releaseText = `
 export type LeaseStore = ReturnType<typeof leaseStore>
 
 export function leaseStore(pool: Pool) {
+  const taken = async (name: string, text: string, values: readonly unknown[]): Promise<TakenLease[]> =>
+    (await pool.query<TakenLease>({ name, text, values: [...values] })).rows
+
   return {
     /** Takes a free or expired lease under a new fence; undefined when another owner holds it, or nothing is there. */
     async take(sessionId: string, owner: string): Promise<TakenLease | undefined> {
-      const { rows } = await pool.query<TakenLease>({
-        name: 'take_lease',
-        text: takeOneText,
-        values: [sessionId, owner],
-      })
-      return rows[0]
+      return (await taken('take_lease', takeOneText, [sessionId, owner]))[0]
     },
 
     /** Takes the first of these sessions that have work which nobody does, up to a limit. */
-    async takeHeard(sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> {
-      const { rows } = await pool.query<TakenLease>({
-        name: 'take_heard',
-        text: takeHeardText,
-        values: [sessionIds, owner, limit],
-      })
-      return rows
-    },
+    takeHeard: (sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> =>
+      taken('take_heard', takeHeardText, [sessionIds, owner, limit]),
 
     /** Takes sessions with work that nobody does: first those that were cut off, then by their oldest prompt. */
-    async takeOldest(limit: number, owner: string): Promise<TakenLease[]> {
-      const { rows } = await pool.query<TakenLease>({
-        name: 'take_oldest',
-        text: takeOldestText,
-        values: [limit, owner],
-      })
-      return rows
-    },
+    takeOldest: (limit: number, owner: string): Promise<TakenLease[]> =>
+      taken('take_oldest', takeOldestText, [limit, owner]),
 
     /** Renews all given leases; one that was just given back stays free. The ids of those still ours. */
     async renew(holds: readonly Hold[]): Promise<string[]> {

@@ -20,19 +20,21 @@ const ask = (fields: object = {}) => ({
   ask: { toolCallId: 'c1', title: 'List', kind: 'execute', rawInput: { command: 'ls' }, ...fields },
 })
 const asking = sessionWith({ tools: [{ type: 'bash', permission_policy: 'always_ask' }] })
+/** A tool call that is at work. */
+const begun = (kind: string, rawInput: object) => ({
+  sessionUpdate: 'tool_call',
+  toolCallId: 'c1',
+  kind,
+  rawInput,
+  status: 'in_progress',
+})
 /** A long sleep that can be told from all others on this machine. */
 const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
 
 test('a turn gives its text, its tool call with one result, and ends', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
-  const call = {
-    sessionUpdate: 'tool_call',
-    toolCallId: 'c1',
-    kind: 'edit',
-    rawInput: { path: 'a' },
-    status: 'in_progress',
-  }
+  const call = begun('edit', { path: 'a' })
   const end = { sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed', rawOutput: 'ok' }
   await rig.run(
     runtime,
@@ -167,13 +169,7 @@ test('an interrupt ends the run at once, gives open calls a result, and the prog
   const { runtime } = await acpRig()
   const rig = runRig()
   const stop = new AbortController()
-  const call = {
-    sessionUpdate: 'tool_call',
-    toolCallId: 'c1',
-    kind: 'execute',
-    rawInput: { command: 'x' },
-    status: 'in_progress',
-  }
+  const call = begun('execute', { command: 'x' })
   await rig.run(runtime, promptOf(doing({ update: call }, { hang: true })), {
     signal: stop.signal,
     onBatch: events => {
@@ -210,13 +206,7 @@ test('a program that ignores the cancellation is ended, and the next prompt star
 test('a program that ends in the middle of a turn fails the run with its exit code and its last words, and nothing hangs', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
-  const call = {
-    sessionUpdate: 'tool_call',
-    toolCallId: 'c1',
-    kind: 'execute',
-    rawInput: { command: 'x' },
-    status: 'in_progress',
-  }
+  const call = begun('execute', { command: 'x' })
   await rig.run(runtime, promptOf(doing({ say: 'a' }, { update: call }, { complain: 'out of luck' }, { exit: 7 })))
   assert.deepEqual(rig.types().slice(1), ['agent.message', 'agent.tool_use', 'agent.tool_result', 'session.error'])
   assert.match(errorOf(lastOf(rig.log)), /exit code 7: out of luck/)

@@ -39,6 +39,20 @@ async function runCutOff(cut: number) {
   return { stored, log: told(rig.log), made: [fake.account.agents.size, fake.account.runsMade] }
 }
 
+type Stage = Awaited<ReturnType<typeof startCursorRig>>
+
+/** A run that ended while nobody looked, and whose stream is not kept any more, taken up again. */
+async function endedUnseen(fake: Stage['fake'], runtime: Stage['runtime']) {
+  const rig = runRig()
+  const prompt = promptOf('Go')
+  await rig.run(runtime, prompt, { onBatch: () => true })
+  fake.account.hasExpired = true
+  fake.runs[0]?.release()
+  await eventually(() => fake.runs[0]?.isActive === false)
+  await rig.run(runtime, prompt, { isResumed: true })
+  return rig
+}
+
 test('a crash at anything that is stored makes no second agent, no second run and no other log', async () => {
   const whole = await runCutOff(-1)
   assert.ok(whole.stored >= 12, `${whole.stored} things are stored`)
@@ -110,13 +124,7 @@ test('a stream that is not kept any more ends the run from its state, with its l
     script: () => [say('I '), call('running'), { hold: true }, { end: { text: 'All done.', git } }],
   })
   t.after(fake.stop)
-  const rig = runRig()
-  const prompt = promptOf('Go')
-  await rig.run(runtime, prompt, { onBatch: () => true })
-  fake.account.hasExpired = true
-  fake.runs[0]?.release()
-  await eventually(() => fake.runs[0]?.isActive === false)
-  await rig.run(runtime, prompt, { isResumed: true })
+  const rig = await endedUnseen(fake, runtime)
   assert.deepEqual(rig.types(), [
     'session.status_running',
     'agent.message',
@@ -222,13 +230,7 @@ for (const [status, last] of ends) {
       script: () => [call('running'), { hold: true }, { silentEnd: { status, text: 'Over.' } }],
     })
     t.after(fake.stop)
-    const rig = runRig()
-    const prompt = promptOf('Go')
-    await rig.run(runtime, prompt, { onBatch: () => true })
-    fake.account.hasExpired = true
-    fake.runs[0]?.release()
-    await eventually(() => fake.runs[0]?.isActive === false)
-    await rig.run(runtime, prompt, { isResumed: true })
+    const rig = await endedUnseen(fake, runtime)
     assert.deepEqual(rig.types(), [
       'session.status_running',
       'agent.tool_use',
