@@ -21,7 +21,7 @@ function nodeBinary() {
 }
 
 /** Half the usual young generation: 15 MB less on an idle server, and no measurable loss of throughput. */
-const flags = ['--max-semi-space-size=8']
+const flags = ['--max-semi-space-size=16']
 
 /** Compiled code is kept between starts, which halves what a start computes. A caller's own folder stays. */
 const environment = () => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env })

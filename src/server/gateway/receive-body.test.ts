@@ -2,18 +2,15 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import type { FastifyRequest } from 'fastify'
 import { AppError } from '../platform/errors.ts'
-import { bodyReceiver } from './receive-body.ts'
+import { receiveBody } from './receive-body.ts'
 
 /** Receives a body of up to 10 bytes; `send` writes to the stream that it comes by. */
 function received(send: (stream: PassThrough) => void, headers: Record<string, string> = {}): Promise<Buffer> {
   const stream = new PassThrough()
   const ends = new Promise<Buffer>((resolve, reject) => {
-    const request = { headers } as unknown as FastifyRequest
-    bodyReceiver(10)(request, stream as unknown as IncomingMessage, (error, body) =>
-      error ? reject(error) : resolve(body ?? Buffer.alloc(0)),
-    )
+    const request = Object.assign(stream, { headers }) as unknown as IncomingMessage
+    receiveBody(request, 10, (error, body) => (error ? reject(error) : resolve(body)))
   })
   send(stream)
   return ends

@@ -1,39 +1,40 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
 import { AppError } from '../platform/errors.ts'
 
-type Done = (error: Error | null, body?: Buffer) => void
+/** With an error there is no body. */
+type Done = (error: Error | undefined, body: Buffer) => void
+
+const nothing = Buffer.alloc(0)
 
 /**
- * Collects bodies of up to `limit` bytes as they come. The library's own way copies each body once more, also one that
+ * Collects a body of up to `limit` bytes as it comes. The library's own way copies each body once more, also one that
  * arrived in a single piece.
  */
-export function bodyReceiver(limit: number) {
-  return (request: FastifyRequest, payload: IncomingMessage, done: Done): void => {
-    if (Number(request.headers['content-length'] ?? 0) > limit) {
-      done(tooLarge())
-      return
-    }
-    const chunks: Buffer[] = []
-    let size = 0
-    let isOver = false
-    const finish = (error: Error | null): void => {
-      if (isOver) return
-      isOver = true
-      if (error) done(error)
-      else done(null, joined(chunks, size))
-    }
-    payload.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (isOver) return
-      if (size > limit) {
-        chunks.length = 0
-        finish(tooLarge())
-      } else chunks.push(chunk)
-    })
-    payload.on('end', () => finish(null))
-    payload.on('error', cause => finish(new AppError('invalid_request', 'the body broke off', { cause })))
+export function receiveBody(request: IncomingMessage, limit: number, done: Done): void {
+  if (Number(request.headers['content-length'] ?? 0) > limit) {
+    done(tooLarge(), nothing)
+    return
   }
+  const chunks: Buffer[] = []
+  let size = 0
+  let isOver = false
+  const fail = (error: Error): void => {
+    if (isOver) return
+    isOver = true
+    chunks.length = 0
+    done(error, nothing)
+  }
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (isOver) return
+    if (size > limit) fail(tooLarge())
+    else chunks.push(chunk)
+  })
+  request.on('end', () => {
+    if (!isOver) done(undefined, joined(chunks, size))
+    isOver = true
+  })
+  request.on('error', cause => fail(new AppError('invalid_request', 'the body broke off', { cause })))
 }
 
 /**
@@ -41,8 +42,8 @@ export function bodyReceiver(limit: number) {
  * make it search all of that again every hundred calls.
  */
 function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const [only] = chunks
-  if (only && chunks.length === 1) return only
+  const [first = nothing] = chunks
+  if (chunks.length < 2) return first
   const body = Buffer.concat(chunks, size)
   for (const { buffer, length } of chunks) {
     // A piece that is a part of something larger is not ours to give back.

@@ -5,10 +5,9 @@ import type { Call, CallKind, Sink } from './call.ts'
 import { ClientGone } from './client-gone.ts'
 import type { Gateway } from './gateway.ts'
 import { httpSink } from './http-sink.ts'
-import { bodyReceiver } from './receive-body.ts'
+import { receiveBody } from './receive-body.ts'
 
 const defaultBodyLimit = 2 * 1024 * 1024
-const nothing = Buffer.alloc(0)
 
 /** A route whose requests are model calls. */
 export interface CallRoute {
@@ -20,7 +19,7 @@ export interface CallRoute {
 export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: readonly CallRoute[]): void {
   for (const { route, kind } of routes) {
     const answer = createAnswer(gateway, route)
-    serveBytes(app, { route, url: route.path }, (request, reply) => answer(request, reply, { kind }))
+    serveBytes(app, { route, url: route.path }, (received, reply) => answer(received, reply, { kind }))
   }
 }
 
@@ -30,14 +29,33 @@ interface ServedBytes {
   readonly url: string
 }
 
-type AnswerCall = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+/** A request with the body that the client sent. */
+export interface Received {
+  readonly request: FastifyRequest
+  readonly body: Buffer
+}
 
-/** Serves a route whose body comes as the bytes that the client sent. */
-export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, handler: AnswerCall): void {
-  app.register(async scope => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('application/json', bodyReceiver(route.bodyLimit ?? defaultBodyLimit))
-    scope.route({ method: route.method, url, config: { route }, handler })
+type AnswerCall = (received: Received, reply: FastifyReply) => Promise<void>
+
+/**
+ * Serves a route whose body comes as the bytes that the client sent. The answer is made in the last hook before the
+ * library would read the body: what it does from there to a handler costs more than all checks of a call do.
+ */
+export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, answer: AnswerCall): void {
+  const limit = route.bodyLimit ?? defaultBodyLimit
+  app.route({
+    method: route.method,
+    url,
+    config: { route },
+    onRequest(request, reply, fail) {
+      receiveBody(request.raw, limit, (error, body) => {
+        if (error) fail(error)
+        else answer({ request, body }, reply).catch(fail)
+      })
+    },
+    handler: () => {
+      throw new AppError('internal', 'this route is answered before its handler')
+    },
   })
 }
 
@@ -48,7 +66,7 @@ interface Asked extends Pick<Call, 'kind' | 'address'> {
 
 /** Makes model calls out of requests to `route`, and answers them. */
 export function createAnswer(gateway: Gateway, { errorShape }: Pick<Route, 'errorShape'>) {
-  return async (request: FastifyRequest, reply: FastifyReply, { through, ...asked }: Asked): Promise<void> => {
+  return async ({ request, body }: Received, reply: FastifyReply, { through, ...asked }: Asked): Promise<void> => {
     const ownHeaders: Record<string, string> = { 'request-id': request.id }
     if (errorShape === 'openai') {
       // OpenAI's clients look for the id under this name.
@@ -68,7 +86,7 @@ export function createAnswer(gateway: Gateway, { errorShape }: Pick<Route, 'erro
       {
         ...asked,
         ...(behalf && { session: behalf.run }),
-        body: Buffer.isBuffer(request.body) ? request.body : nothing,
+        body,
         headers: request.headers,
         query: queryAt < 0 ? '' : url.slice(queryAt),
         requestId: request.id,

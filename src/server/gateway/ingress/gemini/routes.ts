@@ -33,10 +33,10 @@ export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
     [geminiRoutes.generateV1, '/v1/models/*'],
   ] as const) {
     const answer = createAnswer(gateway, route)
-    serveBytes(app, { route, url }, (request, reply) => {
-      const { model, method } = called(request)
-      const { alt } = request.query as { alt?: unknown }
-      return answer(request, reply, {
+    serveBytes(app, { route, url }, async (received, reply) => {
+      const { model, method } = called(received.request)
+      const { alt } = received.request.query as { alt?: unknown }
+      return answer(received, reply, {
         kind: method.kind,
         address: { model, stream: method.stream },
         ...(method.stream && alt !== 'sse' && { through: createArraySink }),
