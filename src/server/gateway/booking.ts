@@ -3,7 +3,7 @@ import type { Payers } from '../budgets/store.ts'
 import type { Protocol } from '../config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { UsageRow } from '../usage/store.ts'
-import type { Ask, Attempt, Call, CallKind, Outcome } from './call.ts'
+import type { Ask, Attempt, Call, CallKind, Outcome, Target } from './call.ts'
 import { noTokens } from './counting/token-counts.ts'
 import { isRaw } from './lanes.ts'
 import { costOf } from './prices/cost.ts'
@@ -24,17 +24,72 @@ interface Ended {
 export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: Ended): UsageRow {
   const { call, ask, target, startedMs } = attempt
   const { usage } = outcome
+  return rowOf(call, ask, {
+    target,
+    outcome,
+    attempts,
+    costUsd: price && costOf(price.rates, usage),
+    rates: price?.applied(usage),
+    priceSource: price?.label,
+    heldUsd: hold?.amountUsd,
+    totalMs: performance.now() - startedMs,
+  })
+}
+
+/** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
+export const lostRow = (call: Call, ask: Ask, heldUsd: string): UsageRow =>
+  rowOf(call, ask, { outcome: lost, attempts: 0, costUsd: heldUsd, heldUsd, totalMs: 0 })
+
+const lost = {
+  outcome: 'lost',
+  status: undefined,
+  stopReason: undefined,
+  usage: { ...noTokens, estimated: true },
+  firstContentMs: undefined,
+} as const
+
+/** How a call ended, as far as it is known. Amounts are exact decimals in US dollars. */
+interface Facts {
+  readonly target?: Target
+  readonly outcome: Omit<Outcome, 'outcome'> & { readonly outcome: Outcome['outcome'] | 'lost' }
+  readonly attempts: number
+  readonly costUsd: string | undefined
+  readonly rates?: UsageRow['rates'] | undefined
+  readonly priceSource?: string | undefined
+  readonly heldUsd: string | null | undefined
+  readonly totalMs: number
+}
+
+/** All columns at once: a row that grows by and by takes three times the memory, for every call. */
+function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
+  const { session, headers } = call
+  const { target, outcome } = facts
+  const { usage } = outcome
+  const payers = payersOf(call)
+  const deployment = target?.deployment
   return {
-    ...callColumns(call, ask, payersOf(call)),
-    deployment: target.deployment.id,
-    provider: target.deployment.provider,
-    upstream_model: storable(target.upstreamModel) ?? '',
-    lane: laneName(call.kind, target.deployment.protocol),
-    protocol: target.deployment.protocol,
+    id: newId('use'),
+    request_id: call.requestId,
+    principal: call.caller.principal,
+    key_id: orNull(payers?.key),
+    owner_id: orNull(payers?.owner),
+    agent_id: orNull(payers?.agent),
+    session_id: orNull(payers?.session),
+    prompt_id: orNull(session?.prompt_id),
+    run_id: orNull(session?.run_id),
+    client_session_id: text(headers['x-claude-code-session-id']),
+    client_agent_id: text(headers['x-claude-code-agent-id']),
+    client_parent_id: text(headers['x-claude-code-parent-agent-id']),
+    alias: storable(ask.model) ?? '',
+    deployment: deployment?.id ?? '',
+    provider: deployment?.provider ?? '',
+    upstream_model: storable(target?.upstreamModel) ?? '',
+    lane: deployment ? laneName(call.kind, deployment.protocol) : '',
+    protocol: deployment?.protocol ?? null,
     outcome: outcome.outcome,
     stop_reason: storable(outcome.stopReason),
-    status: outcome.status ?? null,
-    attempts,
+    status: orNull(outcome.status),
+    attempts: facts.attempts,
     input_tokens: usage.input_tokens,
     cache_read_tokens: usage.cache_read_tokens,
     cache_write_5m_tokens: usage.cache_write_5m_tokens,
@@ -43,67 +98,17 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: E
     reasoning_tokens: usage.reasoning_tokens,
     web_searches: usage.web_searches,
     estimated: usage.estimated,
-    cost_usd: (price && costOf(price.rates, usage)) ?? null,
-    rates: price?.applied(usage) ?? null,
-    price_source: price?.label ?? null,
-    held_usd: hold?.amountUsd ?? null,
+    cost_usd: orNull(facts.costUsd),
+    rates: orNull(facts.rates),
+    price_source: orNull(facts.priceSource),
+    held_usd: orNull(facts.heldUsd),
     degraded: listed(outcome.degraded ?? []),
-    first_content_ms: outcome.firstContentMs ?? null,
-    total_ms: performance.now() - startedMs,
+    first_content_ms: orNull(outcome.firstContentMs),
+    total_ms: facts.totalMs,
   }
 }
 
-/** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
-export function lostRow(call: Call, ask: Ask, heldUsd: string): UsageRow {
-  const { input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } = noTokens
-  return {
-    ...callColumns(call, ask, payersOf(call)),
-    deployment: '',
-    provider: '',
-    upstream_model: '',
-    lane: '',
-    protocol: null,
-    outcome: 'lost',
-    stop_reason: null,
-    status: null,
-    attempts: 0,
-    input_tokens,
-    cache_read_tokens,
-    cache_write_5m_tokens,
-    cache_write_1h_tokens,
-    output_tokens,
-    reasoning_tokens: 0,
-    web_searches: 0,
-    estimated: true,
-    cost_usd: heldUsd,
-    rates: null,
-    price_source: null,
-    held_usd: heldUsd,
-    degraded: null,
-    first_content_ms: null,
-    total_ms: 0,
-  }
-}
-
-/** What is known of a call when it comes in. */
-function callColumns(call: Call, ask: Ask, payers: Payers | undefined) {
-  const { session, headers } = call
-  return {
-    id: newId('use'),
-    request_id: call.requestId,
-    principal: call.caller.principal,
-    key_id: payers?.key ?? null,
-    owner_id: payers?.owner ?? null,
-    agent_id: payers?.agent ?? null,
-    session_id: payers?.session ?? null,
-    prompt_id: session?.prompt_id ?? null,
-    run_id: session?.run_id ?? null,
-    client_session_id: text(headers['x-claude-code-session-id']),
-    client_agent_id: text(headers['x-claude-code-agent-id']),
-    client_parent_id: text(headers['x-claude-code-parent-agent-id']),
-    alias: storable(ask.model) ?? '',
-  }
-}
+const orNull = <T>(value: T | null | undefined): T | null => value ?? null
 
 /** Who pays, and in whose name. A session's owner comes before the key's. Undefined: nobody that could have a limit. */
 export function payersOf({ caller, session }: Call): Payers | undefined {

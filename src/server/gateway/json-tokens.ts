@@ -57,14 +57,17 @@ export function stringEnd({ copyEnd }: Text, start: number): number {
 
 const isDigit = (byte: number): boolean => byte >= zero && byte <= 0x39
 
-const literals = ['true', 'false', 'null'].map(word => Buffer.from(word))
+/** By their first byte. */
+const literals = new Map(['true', 'false', 'null'].map(word => [codeOf(word), Buffer.from(word)]))
 
 /** The place behind the number, `true`, `false` or `null` that stands at `start`. */
 export function scalarEnd({ bytes }: Text, start: number): number {
   const first = bytes[start] ?? 0
   if (first === minus || isDigit(first)) return numberEnd(bytes, start)
-  const literal = literals.find(candidate => candidate[0] === first)
-  return literal?.every((byte, at) => bytes[start + at] === byte) ? start + literal.length : broken
+  const literal = literals.get(first)
+  if (!literal) return broken
+  for (let at = 1; at < literal.length; at++) if (bytes[start + at] !== literal[at]) return broken
+  return start + literal.length
 }
 
 function numberEnd(bytes: Uint8Array, start: number): number {

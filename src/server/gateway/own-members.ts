@@ -141,14 +141,21 @@ class Walk {
   #keyAt(start: number, end: number): number {
     const { names, bytes, maxBytes } = this.#keys
     const length = end - start
-    const plain = bytes.findIndex(key => key.length === length && isAt(this.#bytes, start, key))
-    if (plain >= 0 || length > maxBytes || !this.#bytes.subarray(start, end).includes(backslash)) return plain
+    // Without a call-back or an iterator: this runs for every member of every body.
+    for (let at = 0; at < bytes.length; at++) if (isKeyAt(this.#bytes, start, length, bytes[at])) return at
+    if (length > maxBytes || !this.#hasEscape(start, end)) return -1
     return names.indexOf(JSON.parse(this.#bytes.toString('utf8', start - 1, end + 1)))
+  }
+
+  #hasEscape(start: number, end: number): boolean {
+    for (let at = start; at < end; at++) if (this.#bytes[at] === backslash) return true
+    return false
   }
 }
 
-function isAt(text: Buffer, start: number, key: Buffer): boolean {
+function isKeyAt(text: Buffer, start: number, length: number, key: Buffer | undefined): boolean {
+  if (key?.length !== length) return false
   let at = 0
-  while (at < key.length && text[start + at] === key[at]) at++
-  return at === key.length
+  while (at < length && text[start + at] === key[at]) at++
+  return at === length
 }

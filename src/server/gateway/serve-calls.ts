@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
@@ -66,39 +67,47 @@ interface Asked extends Pick<Call, 'kind' | 'address'> {
 
 /** Makes model calls out of requests to `route`, and answers them. */
 export function createAnswer(gateway: Gateway, { errorShape }: Pick<Route, 'errorShape'>) {
-  return async ({ request, body }: Received, reply: FastifyReply, { through, ...asked }: Asked): Promise<void> => {
-    const ownHeaders: Record<string, string> = { 'request-id': request.id }
+  return async (received: Received, reply: FastifyReply, asked: Asked): Promise<void> => {
+    const { id, caller } = received.request
+    const ownHeaders: Record<string, string> = { 'request-id': id }
     if (errorShape === 'openai') {
       // OpenAI's clients look for the id under this name.
-      reply.header('x-request-id', request.id)
-      ownHeaders['x-request-id'] = request.id
+      reply.header('x-request-id', id)
+      ownHeaders['x-request-id'] = id
     }
-    const gone = new ClientGone()
-    const response = reply.raw
-    response.on('close', () => {
-      if (!response.writableFinished) gone.tell()
-    })
-    const { url } = request
-    const queryAt = url.indexOf('?')
     const sink = httpSink(reply, ownHeaders)
-    const { behalf } = request.caller
-    const called = gateway.call(
-      {
-        ...asked,
-        ...(behalf && { session: behalf.run }),
-        body,
-        headers: request.headers,
-        query: queryAt < 0 ? '' : url.slice(queryAt),
-        requestId: request.id,
-        caller: request.caller,
-        signal: gone,
-      },
-      through ? through(sink) : sink,
-    )
-    const { outcome } = await called.catch((error: unknown) => {
-      if (error instanceof AppError) behalf?.refused(error)
+    try {
+      const call = callOf(received, asked, goneFrom(reply.raw))
+      const { outcome } = await gateway.call(call, asked.through ? asked.through(sink) : sink)
+      if (outcome === 'aborted' && !reply.sent) reply.hijack()
+    } catch (error) {
+      if (error instanceof AppError) caller.behalf?.refused(error)
       throw error
-    })
-    if (outcome === 'aborted' && !reply.sent) reply.hijack()
+    }
   }
+}
+
+function callOf({ request, body }: Received, { kind, address }: Asked, signal: ClientGone): Call {
+  const { url, caller } = request
+  const queryAt = url.indexOf('?')
+  return {
+    kind,
+    ...(address && { address }),
+    ...(caller.behalf && { session: caller.behalf.run }),
+    body,
+    headers: request.headers,
+    query: queryAt < 0 ? '' : url.slice(queryAt),
+    requestId: request.id,
+    caller,
+    signal,
+  }
+}
+
+/** Tells when the client closes its connection before its answer is complete. */
+function goneFrom(response: ServerResponse): ClientGone {
+  const gone = new ClientGone()
+  response.on('close', () => {
+    if (!response.writableFinished) gone.tell()
+  })
+  return gone
 }

@@ -49,13 +49,23 @@ const worthParts = 32 * 1024
 
 /** `body` with the string at `span` replaced; every other byte stays. Most of a long body is not copied for it. */
 export function spliceString(body: Buffer, { start, end }: Span, text: string): Parts {
+  const literal = JSON.stringify(text)
+  if (body.length < worthParts) return rebuilt(body, { start, end }, literal)
   const before = body.subarray(0, start)
-  const string = Buffer.from(JSON.stringify(text))
+  const string = Buffer.from(literal)
   const after = body.subarray(end)
-  if (body.length < worthParts) return Buffer.concat([before, string, after])
   return before.length < after.length
     ? [Buffer.concat([before, string]), after]
     : [before, Buffer.concat([string, after])]
+}
+
+function rebuilt(body: Buffer, { start, end }: Span, literal: string): Buffer {
+  const bytes = Buffer.byteLength(literal)
+  const whole = Buffer.allocUnsafe(start + bytes + body.length - end)
+  body.copy(whole, 0, 0, start)
+  whole.write(literal, start)
+  body.copy(whole, start + bytes, end)
+  return whole
 }
 
 export const joined = (parts: Parts): Buffer => (Buffer.isBuffer(parts) ? parts : Buffer.concat(parts))

@@ -16,8 +16,8 @@ interface Options {
 /** The ledger of model calls. */
 export interface Usage {
   /**
-   * Takes a row to be written soon: at once when something is held for the call. Never throws and never waits: no call is
-   * held up by its booking.
+   * Takes a row to be written soon: at once when something is held for the call, or when a batch is full. Never throws and
+   * never waits: no call is held up by its booking.
    */
   book(row: UsageRow): void
   /** Gives back, at once, what is held for a call that never reached an upstream. */
@@ -105,7 +105,8 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
     book(row) {
       rows.push(row)
       taken++
-      if (row.held_usd !== null && row.held_usd !== undefined) flushSoon()
+      const isHeld = row.held_usd !== null && row.held_usd !== undefined
+      if (isHeld || rows.length >= batchSize) flushSoon()
     },
     release(requestId) {
       released.push(requestId)

@@ -2,7 +2,7 @@ import type { Lane } from '../call.ts'
 import { withDegradedHeader } from '../translated/degradations.ts'
 import { Exchange } from '../upstream/exchange.ts'
 import type { Send } from '../upstream/send.ts'
-import { createRawReader } from './raw-reader.ts'
+import { RawReader } from './raw-reader.ts'
 import type { Wire } from './wire.ts'
 
 interface Options {
@@ -20,9 +20,9 @@ interface Options {
  */
 export function createRawLane({ wire, send, pingAfterMs, holdBackMs }: Options): Lane {
   return (given, sink) => {
-    const { degraded, ...request } = wire.request(given)
+    const { path, headers, body, degraded } = wire.request(given)
     const attempt = withDegradedHeader(given, degraded)
-    const reader = createRawReader({ wire, attempt, sink, degraded, pingAfterMs, holdBackMs })
-    return send({ attempt, exchange: new Exchange({ attempt, sink, reader }), ...request })
+    const reader = new RawReader({ wire, attempt, sink, degraded, pingAfterMs, holdBackMs })
+    return send({ attempt, exchange: new Exchange({ attempt, sink, reader }), path, headers, body })
   }
 }

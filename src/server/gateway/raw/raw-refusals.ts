@@ -12,54 +12,63 @@ interface Options {
   readonly degraded: readonly Degradation[]
 }
 
-/** What becomes of answers that the client must not get as answers: all can be tried elsewhere. */
-export interface RawRefusals {
-  /** The upstream's own refusal, its body as it came. */
-  passedOn(head: AnswerHead, body: Buffer): Refusal
-  /** A status of success, and then an error before any content. */
-  failedEarly(head: AnswerHead, fault: UpstreamFault | undefined): Refusal
-  /** A status of success, and then something of no use: the rest of a sentence about the upstream. */
-  unreadable(head: AnswerHead, what: string): Refusal
-}
-
 /** Of a longer body only the start is searched for what another model could do. */
 const searchedBytes = 16 * 1024
 
-/** Builds the refusals of one attempt, in the format of its call and without secrets or hosts. */
-export function createRawRefusals({ wire, attempt, degraded }: Options): RawRefusals {
-  const { requestId } = attempt.call
-  const { deployment } = attempt.target
-  const lost = degraded.length > 0 && { degraded }
+/**
+ * What becomes of answers that the client must not get as answers, in the format of the attempt's call and without secrets
+ * or hosts: all can be tried elsewhere.
+ */
+export class RawRefusals {
+  readonly #options: Options
 
-  const ours = (head: AnswerHead, code: 'overloaded' | 'upstream_unreachable', message: string) => ({
-    outcome: 'refused' as const,
-    headers: { ...head.headers, 'content-type': 'application/json' },
-    body: wire.errorBody({ code, message, requestId }),
-    ...lost,
-  })
+  constructor(options: Options) {
+    this.#options = options
+  }
 
-  return {
-    passedOn(head, received) {
-      const body = scrubbed(received, deployment)
-      const isJudged = head.status === 400 || head.status === 413
-      return {
-        outcome: 'refused',
-        status: head.status,
-        headers: wire.translateError ? { ...head.headers, 'content-type': 'application/json' } : head.headers,
-        body: wire.translateError?.(body, { status: head.status, requestId }) ?? body,
-        ...(isJudged && reasonIn(body.toString('utf8', 0, searchedBytes))),
-        ...lost,
-      }
-    },
-    failedEarly(head, fault) {
-      const said = fault?.message || upstreamFault(attempt, 'failed before its answer began').message
-      const message = scrubbedText(said, deployment)
-      return { ...ours(head, 'overloaded', message), status: 529, ...reasonIn(`${fault?.word} ${message}`) }
-    },
-    unreadable: (head, what) => ({
-      ...ours(head, 'upstream_unreachable', upstreamFault(attempt, what).message),
-      status: 502,
-    }),
+  /** The upstream's own refusal, its body as it came. */
+  passedOn(head: AnswerHead, received: Buffer): Refusal {
+    const { wire, attempt } = this.#options
+    const { requestId } = attempt.call
+    const body = scrubbed(received, attempt.target.deployment)
+    const isJudged = head.status === 400 || head.status === 413
+    return {
+      outcome: 'refused',
+      status: head.status,
+      headers: wire.translateError ? { ...head.headers, 'content-type': 'application/json' } : head.headers,
+      body: wire.translateError?.(body, { status: head.status, requestId }) ?? body,
+      ...(isJudged && reasonIn(body.toString('utf8', 0, searchedBytes))),
+      ...this.#lost,
+    }
+  }
+
+  /** A status of success, and then an error before any content. */
+  failedEarly(head: AnswerHead, fault: UpstreamFault | undefined): Refusal {
+    const { attempt } = this.#options
+    const said = fault?.message || upstreamFault(attempt, 'failed before its answer began').message
+    const message = scrubbedText(said, attempt.target.deployment)
+    return { ...this.#ours(head, 'overloaded', message), status: 529, ...reasonIn(`${fault?.word} ${message}`) }
+  }
+
+  /** A status of success, and then something of no use: the rest of a sentence about the upstream. */
+  unreadable(head: AnswerHead, what: string): Refusal {
+    const { message } = upstreamFault(this.#options.attempt, what)
+    return { ...this.#ours(head, 'upstream_unreachable', message), status: 502 }
+  }
+
+  #ours(head: AnswerHead, code: 'overloaded' | 'upstream_unreachable', message: string) {
+    const { wire, attempt } = this.#options
+    return {
+      outcome: 'refused' as const,
+      headers: { ...head.headers, 'content-type': 'application/json' },
+      body: wire.errorBody({ code, message, requestId: attempt.call.requestId }),
+      ...this.#lost,
+    }
+  }
+
+  get #lost() {
+    const { degraded } = this.#options
+    return degraded.length > 0 && { degraded }
   }
 }
 

@@ -73,7 +73,12 @@ export function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
     const isProbe = !given.isAlone && cooldowns.gateOf(deployment) === 'probe'
     const probe = isProbe ? cooldowns.startProbe(deployment) : undefined
     const visit = load.enter(deployment)
-    const ending = await endingOf(given, probe ? probedSink(sink, probe) : sink)
+    let ending: Outcome | Failure
+    try {
+      ending = await given.lane(given.attempt, probe ? probedSink(sink, probe) : sink)
+    } catch (cause) {
+      ending = failureOf(cause)
+    }
     visit.leave(tokensOf(ending))
     if (isFailure(ending)) settleFailure(given, ending, probe)
     else settleOutcome(given, ending, probe)
@@ -84,14 +89,9 @@ export function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
 /** An answer that broke off after a part of it was sent. */
 const brokenAnswer = 'answer_broken'
 
-async function endingOf({ lane, attempt }: Try, sink: Sink): Promise<Outcome | Failure> {
-  try {
-    return await lane(attempt, sink)
-  } catch (cause) {
-    // Anything else is a bug of ours. The call is booked all the same, and the log has the cause.
-    return cause instanceof AppError ? cause : new AppError('internal', 'this server failed', { cause })
-  }
-}
+/** Anything but an AppError is a bug of ours. The call is booked all the same, and the log has the cause. */
+const failureOf = (cause: unknown): AppError =>
+  cause instanceof AppError ? cause : new AppError('internal', 'this server failed', { cause })
 
 /** For how long a failure puts its deployment out at once; undefined when it is only counted. */
 function restOf(failure: Failure, { outMs }: CooldownSettings): number | undefined {

@@ -66,6 +66,8 @@ interface Group {
   readonly members: readonly Served[]
   /** What failed in this call, and when it may be tried again; undefined: never. */
   readonly failed: Map<Served, number | undefined>
+  /** How often a deployment that has failed may still be tried again. */
+  retries: number
 }
 
 /** One call on its way. */
@@ -88,7 +90,7 @@ class Journey {
 
   async arrive(): Promise<Arrival> {
     const { ask, asked } = this.#trip
-    let group: Group | undefined = { name: ask.model, members: asked, failed: new Map() }
+    let group: Group | undefined = this.#group(ask.model, asked)
     let ending: Outcome | undefined
     while (group && !ending) {
       const passed = await this.#through(group)
@@ -105,31 +107,34 @@ class Journey {
 
   /** The call's end in this group, or why another group may serve it; `final` when none may. */
   async #through(group: Group): Promise<Outcome | FallbackReason | 'final'> {
-    let retries = this.#trip.settings.retries
     for (;;) {
-      const tried = await this.#step(group)
-      if (!tried) return 'exhausted'
-      const { served, ending } = tried
+      let served = this.#fresh(group)
+      if (!served) {
+        const readyMs = await this.#waited(group)
+        // Nothing may come between this choice and its try: of all that wait, one call is the probe.
+        served = readyMs === undefined ? undefined : this.#ready(group, readyMs)
+      }
+      if (!served) return 'exhausted'
+      const isLeft = this.#attempts > 0 && this.#trip.call.signal.aborted
+      const ending = isLeft ? leftWaiting : await this.#try(served, group)
       if (!isFailure(ending)) return ending
-      this.#failure = ending
-      const verdict = verdictOf(ending)
-      if (verdict === 'final') return lastWord(ending)
-      if (verdict === 'again' && retries-- === 0) return 'exhausted'
-      group.failed.set(served, verdict === 'again' ? this.#readyMs(ending) : undefined)
+      const wayOut = this.#noteFailure(group, served, ending)
+      if (wayOut !== undefined) return wayOut
     }
   }
 
-  /** One try, perhaps after a wait; undefined when nothing in the group may be tried now. */
-  async #step(group: Group): Promise<{ served: Served; ending: Outcome | Failure } | undefined> {
-    let served = this.#fresh(group)
-    if (!served) {
-      const readyMs = await this.#waited(group)
-      // Nothing may come between this choice and its try: of all that wait, one call is the probe.
-      served = readyMs === undefined ? undefined : this.#ready(group, readyMs)
-    }
-    if (!served) return undefined
-    const isLeft = this.#attempts > 0 && this.#trip.call.signal.aborted
-    return { served, ending: isLeft ? leftWaiting : await this.#try(served, group) }
+  /** Why the group is left after this failure; undefined when it may still serve the call. */
+  #noteFailure(group: Group, served: Served, failure: Failure): FallbackReason | 'final' | undefined {
+    this.#failure = failure
+    const verdict = verdictOf(failure)
+    if (verdict === 'final') return lastWord(failure)
+    if (verdict === 'again' && group.retries-- === 0) return 'exhausted'
+    group.failed.set(served, verdict === 'again' ? this.#readyMs(failure) : undefined)
+    return undefined
+  }
+
+  #group(name: string, members: readonly Served[]): Group {
+    return { name, members, failed: new Map(), retries: this.#trip.settings.retries }
   }
 
   #try(served: Served, { members }: Group): Promise<Outcome | Failure> {
@@ -157,6 +162,8 @@ class Journey {
 
   /** A deployment that has not failed in this call. */
   #fresh(group: Group): Served | undefined {
+    const { members, failed } = group
+    if (members.length === 1) return failed.size === 0 ? members[0] : undefined
     return this.#pick(group.members.filter(served => !group.failed.has(served) && this.#isOpen(served, group)))
   }
 
@@ -192,6 +199,7 @@ class Journey {
   }
 
   #pick(candidates: readonly Served[]): Served | undefined {
+    if (candidates.length < 2) return candidates[0]
     const { random, load } = this.#deps
     const session = this.#trip.settings.sticky ? sessionOf(this.#trip.call) : undefined
     return pick(candidates, { random, session, isFull: load.isFull })
@@ -213,7 +221,7 @@ class Journey {
       isServed: name => groupOf(name).length > 0,
     })
     const name = this.#plan.next(labelOf(failed), reason)
-    return name === undefined ? undefined : { name, members: groupOf(name), failed: new Map() }
+    return name === undefined ? undefined : this.#group(name, groupOf(name))
   }
 
   #overloaded(): AppError {

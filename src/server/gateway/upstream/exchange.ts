@@ -12,7 +12,7 @@ export type UpstreamHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler[
 /** The head of an upstream's answer. `headers` are those that may reach the client, ours among them. */
 export interface AnswerHead {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Record<string, string>
 }
 
 /** How an exchange ends: with an answer at the sink, or with a refusal while the sink is untouched. */
@@ -20,7 +20,8 @@ export type Ending = Outcome | Refusal
 
 /** A whole answer as the client gets it. */
 export interface WholeAnswer {
-  readonly headers: Readonly<Record<string, string>>
+  /** In an object that is the answer's own: the length of the body is added to it. */
+  readonly headers: Record<string, string>
   readonly body: Buffer
   /** What to book. Called after the client has its bytes: counting may take a while for a long answer. */
   readonly counts: () => Pick<Outcome, 'usage' | 'stopReason' | 'degraded'>
@@ -118,7 +119,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     const { ownHeaders, call, target } = this.#attempt
     const relayed = relayedHeaders(headers, secretsOf(target.deployment))
-    this.#head = { status, headers: { 'request-id': call.requestId, ...relayed, ...ownHeaders } }
+    relayed['request-id'] ??= call.requestId
+    this.#head = { status, headers: Object.assign(relayed, ownHeaders) }
     if (status < 300 && this.#reader.isStream(headers)) this.#stream = this.#reader.stream(this.#head)
   }
 
@@ -179,7 +181,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     const { headers, body, counts } = answer
-    this.#sink.head(head.status, { ...headers, 'content-length': String(body.length) })
+    headers['content-length'] = String(body.length)
+    this.#sink.head(head.status, headers)
     this.#sink.end(body)
     const firstContentMs = performance.now() - this.#attempt.startedMs
     this.#close()
