@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Pool } from 'pg'
 import type { UsageTable } from '../db/types.ts'
+import { isAbsent } from '../platform/json.ts'
 
 /** The record of one model call; the database dates it. */
 export interface UsageRow
@@ -162,6 +163,16 @@ const settleText = (clock: string) => `
   )
   select scope, scope_id, soft_usd, max_usd, spent_usd, reset_at from settled where is_new`
 
+/** Calls that count for no budget, and for which nothing was held: there is nothing to settle. A third of the cost. */
+const noteText = (clock: string) => `
+  insert into usage (${columns.join(', ')}, created_at)
+  select ${columns.join(', ')}, ${clock} from json_populate_recordset(null::usage, $1)
+  on conflict (request_id) do nothing`
+
+/** True for a call that nobody pays for who could have a budget, such as one with the master key. */
+const isPaidByNobody = ({ key_id, owner_id, agent_id, session_id, held_usd, outcome }: UsageRow): boolean =>
+  outcome !== 'lost' && [key_id, owner_id, agent_id, session_id, held_usd].every(isAbsent)
+
 interface Options {
   /** SQL that reads the time; the database clock by default. */
   readonly clock?: string
@@ -172,14 +183,18 @@ export type UsageStore = ReturnType<typeof usageStore>
 /** Table `usage`: one row a model call. What a call has cost counts in table `budgets` with the very same statement. */
 export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
   const text = settleText(clock)
+  const note = noteText(clock)
   return {
     /**
      * Books calls and gives back what was held for them; says whose soft limits were passed. What was settled before is
      * not settled again, so a batch of unknown fate can be sent once more.
      */
     async settle({ rows, released }: Ended): Promise<readonly SoftLimitPassed[]> {
-      if (rows.length === 0 && released.length === 0) return []
-      const values = [JSON.stringify(rows), JSON.stringify(released)]
+      const free = rows.filter(isPaidByNobody)
+      if (free.length > 0) await pool.query({ name: 'note', text: note, values: [JSON.stringify(free)] })
+      const paid = free.length === 0 ? rows : rows.filter(row => !isPaidByNobody(row))
+      if (paid.length === 0 && released.length === 0) return []
+      const values = [JSON.stringify(paid), JSON.stringify(released)]
       return (await pool.query<SoftLimitPassed>({ name: 'settle', text, values })).rows
     },
   }

@@ -54,6 +54,17 @@ function ledger(answers: (Error | undefined)[] = [], options: { capacity?: numbe
   return { usage, written, said }
 }
 
+test('a full batch is written at once, however far the next timed writing is', async () => {
+  const { usage, written } = ledger()
+  for (let at = 0; at < 499; at++) usage.book(row(`u${at}`))
+  await nextTurn()
+  assert.equal(written.length, 0)
+  usage.book(row('u499'))
+  await nextTurn()
+  assert.equal(written.length, 500)
+  await usage.stop()
+})
+
 test('rows are written in batches, in order, none left when it stops', async () => {
   const { usage, written } = ledger()
   const ids = Array.from({ length: 1_234 }, (_, at) => `u${at}`)
