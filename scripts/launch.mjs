@@ -20,7 +20,7 @@ function nodeBinary() {
   process.exit(1)
 }
 
-/** Half the usual young generation: 15 MB less on an idle server, and no measurable loss of throughput. */
+/** Half of what Node takes for young objects: a fifth less memory under load, for some 5 % of what a model call computes. Decision 0011. */
 const flags = ['--max-semi-space-size=16']
 
 /** Compiled code is kept between starts, which halves what a start computes. A caller's own folder stays. */

@@ -105,6 +105,6 @@ export function loadFor({ load }: Pick<Scenario, 'load'>, { share }: Pick<Conten
 
 /** Enough that the engine has compiled for good what it will run; before, ratios say little. */
 export const warmUps: readonly Pick<Scenario, 'load'>[] = [
-  { load: { kind: 'json', bodyBytes: smallBytes, connections: 64, calls: 24_000 } },
+  { load: { kind: 'json', bodyBytes: smallBytes, connections: 64, calls: 40_000 } },
   { load: { kind: 'burst', bodyBytes: smallBytes, connections: 16, calls: 300 } },
 ]

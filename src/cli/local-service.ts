@@ -41,7 +41,8 @@ interface LocalSecrets {
 /** The server of this package. Its code is loaded at first use: commands that only talk to a service start faster. */
 export const localService: LocalService = {
   async configure(inputs) {
-    const { ConfigError, loadConfig } = await import('../server/config/load.ts')
+    const { inLittleRoom } = await import('../server/platform/young-generation.ts')
+    const { ConfigError, loadConfig } = await inLittleRoom(() => import('../server/config/load.ts'))
     try {
       return loadConfig(inputs)
     } catch (error) {
@@ -50,13 +51,14 @@ export const localService: LocalService = {
     }
   },
   async start(config, { logLevel = config.logLevel, inputs } = {}) {
-    const { startServer } = await import('../server/main.ts')
-    const { loadConfig } = await import('../server/config/load.ts')
-    const { createLog } = await import('../server/platform/log.ts')
-    return explained(
-      () => startServer({ config, log: createLog(logLevel), reread: inputs && (() => loadConfig(inputs)) }),
-      'The service did not start',
-    )
+    const { inLittleRoom } = await import('../server/platform/young-generation.ts')
+    const start = async () => {
+      const { startServer } = await import('../server/main.ts')
+      const { loadConfig } = await import('../server/config/load.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return startServer({ config, log: createLog(logLevel), reread: inputs && (() => loadConfig(inputs)) })
+    }
+    return explained(() => inLittleRoom(start), 'The service did not start')
   },
   async examine(inputs) {
     return (await import('../server/doctor.ts')).examine(inputs)
