@@ -5,7 +5,6 @@ import type { Budgets, Hold } from '../budgets/budgets.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
-import { watchLoopDelay } from '../platform/loop-delay.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
@@ -40,8 +39,8 @@ interface Options {
   readonly wait?: typeof pause
   /** Monotonic; `performance.now` by default. */
   readonly nowMs?: () => number
-  /** Mean delay of the event loop; measured by default. */
-  readonly loopDelayMs?: () => number
+  /** Mean delay of the event loop. */
+  readonly loopDelayMs: () => number
 }
 
 /** The one path of all model calls, whoever makes them. Decision 0004. */
@@ -69,11 +68,7 @@ export interface Gateway {
 export function createGateway(options: Options): Gateway {
   const { pools, laneFor, usage, budgets, log, random = Math.random, nowMs = () => performance.now() } = options
   let table = createRoutingTable(options.config, laneFor)
-  const loop = options.loopDelayMs ? undefined : watchLoopDelay()
-  const admission = createAdmission({
-    limits: () => table.config.limits,
-    loopDelayMs: options.loopDelayMs ?? (() => loop?.meanMs ?? 0),
-  })
+  const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs: options.loopDelayMs })
   const states = createDeploymentStates({
     cooldown: () => table.config.router.cooldown,
     find: id => table.deployment(id),
@@ -142,7 +137,6 @@ export function createGateway(options: Options): Gateway {
       return admission.running
     },
     async close() {
-      loop?.stop()
       states.stop()
       await pools.close()
     },

@@ -190,9 +190,8 @@ export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options 
      * not settled again, so a batch of unknown fate can be sent once more.
      */
     async settle({ rows, released }: Ended): Promise<readonly SoftLimitPassed[]> {
-      const free = rows.filter(isPaidByNobody)
+      const { free = [], paid = [] } = Object.groupBy(rows, row => (isPaidByNobody(row) ? 'free' : 'paid'))
       if (free.length > 0) await pool.query({ name: 'note', text: note, values: [JSON.stringify(free)] })
-      const paid = free.length === 0 ? rows : rows.filter(row => !isPaidByNobody(row))
       if (paid.length === 0 && released.length === 0) return []
       const values = [JSON.stringify(paid), JSON.stringify(released)]
       return (await pool.query<SoftLimitPassed>({ name: 'settle', text, values })).rows
