@@ -13,6 +13,9 @@ import { startService } from '../support/service.ts'
 const offersWrite = ({ rawBody }: Recorded) => rawBody.includes('"name":"write"')
 const lastText = ({ body }: Recorded) => JSON.stringify((body['messages'] as unknown[]).at(-1))
 
+/** Answers with 529 that are still to come. */
+let refusals = 0
+
 const upstream = await startScriptedUpstream({
   script: request => {
     // A side question, such as for a title.
@@ -22,6 +25,8 @@ const upstream = await startScriptedUpstream({
     const usage = last.includes('dear') ? { usage: { input_tokens: 4_000, output_tokens: 36_000 } } : {}
     if (last.includes('tool_result')) return { text: 'The file is written.' }
     if (last.includes('How are you')) return { text: 'Fine.' }
+    if (last.includes('in a rush') && refusals-- > 0) return { status: 529, error: 'too busy' }
+    if (last.includes('in a rush')) return { text: 'No rush.' }
     const [, filePath] = /file (\/[\w/.-]+)/.exec(last) ?? []
     const input = { filePath, content: 'written by opencode\n' }
     return { thinking: 'No file yet.', text: 'Writing.', tool_calls: [{ name: 'write', input }], ...usage }
@@ -89,8 +94,11 @@ async function endedWith(id: string, isEnd: (event: SessionEvent | undefined) =>
 
 const reasonOf = (event: SessionEvent | undefined) =>
   (event?.['stop_reason'] as { readonly type: string } | undefined)?.type
+const retryOf = (event: SessionEvent | undefined) =>
+  (event?.['error'] as { readonly retry_status: { readonly type: string } } | undefined)?.retry_status.type
 const isAsked = (event: SessionEvent | undefined) => reasonOf(event) === 'requires_action'
-const isDone = (event: SessionEvent | undefined) => reasonOf(event) === 'end_turn' || event?.type === 'session.error'
+/** A model call that the runtime makes again, such as after a refusal of a busy gateway, ends nothing. */
+const isDone = (event: SessionEvent | undefined) => reasonOf(event) === 'end_turn' || retryOf(event) === 'terminal'
 
 const prompt = (id: string, text: string, modelID = 'gateway/scripted') =>
   ok(`POST /session/${id}/prompt_async`, { model: { modelID }, parts: [{ type: 'text', text }] })
@@ -133,6 +141,17 @@ test('a tool call of the real opencode that is denied is not made', { skip }, as
   const log = await endedWith(id, isDone)
   assert.match(said(log, 'agent.tool_result')[0] ?? '', /Not in here/)
   assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model goes on with the refusal')
+})
+
+test('a model call that is refused is made again by the real opencode, and the run goes on', { skip }, async () => {
+  const { id } = await ok<Session>('POST /session', { runtime: 'desk', title: 'Rush' })
+  refusals = 10
+  await prompt(id, 'You are in a rush')
+  const told = await endedWith(id, event => retryOf(event) === 'retrying')
+  refusals = 0
+  const log = await endedWith(id, isDone)
+  assert.deepEqual(said(told, 'agent.message'), [])
+  assert.deepEqual(said(log, 'agent.message'), ['No rush.'], JSON.stringify(log))
 })
 
 interface LedgerRow {

@@ -164,12 +164,8 @@ const tolerated = <T>(list: Promise<readonly T[]>): Promise<readonly T[]> =>
     throw failure
   })
 
-function absorb({ transcript }: Turn, messages: readonly ListedMessage[]): NewEvent[] {
-  return messages.flatMap(({ info, parts }) => {
-    transcript.message(info)
-    return parts.flatMap(part => transcript.part(part))
-  })
-}
+const absorb = ({ transcript }: Turn, messages: readonly ListedMessage[]): NewEvent[] =>
+  messages.flatMap(message => transcript.listed(message))
 
 /** What was asked while nobody listened. Servers that are older have no lists of it. */
 async function* openQuestions(turn: Turn): AsyncGenerator<Batch> {

@@ -119,10 +119,18 @@ test('what belongs to an earlier prompt is not told', () => {
   assert.deepEqual(transcript.part(part({ type: 'text', text: 'Old', time: { end: 2 } }) as never), [])
 })
 
-test('a text of a message that has ended is told, done or not', () => {
+const ended = { ...assistant, time: { created: 1, completed: 2 } }
+
+test('a text of a message that has ended is told from the list, done or not', () => {
+  const events = begun().listed({ info: ended, parts: [part({ type: 'text', text: 'Hi' })] })
+  assert.deepEqual(told(events), [message])
+})
+
+test('a message of the stream that is newer than the parts behind it does not cut them off', () => {
   const transcript = begun()
-  transcript.message({ ...assistant, time: { created: 1, completed: 2 } })
-  assert.equal(transcript.part(part({ type: 'text', text: 'Hi' }) as never).length, 1)
+  transcript.message(ended)
+  assert.deepEqual(transcript.part(part({ type: 'text', text: '', time: { start: 1 } })), [])
+  assert.deepEqual(told(transcript.part(part({ type: 'text', text: 'Hi', time: { start: 1, end: 2 } }))), [message])
 })
 
 test('pieces of text belong to the message that is told in the end; those of thinking to none', () => {

@@ -26,7 +26,8 @@ export class Transcript {
   isWaiting = false
   /** Messages up to this id belong to earlier prompts; opencode orders messages by id. */
   #after = ''
-  readonly #assistants = new Map<string, { isEnded: boolean }>()
+  /** Messages of the agent to our prompt. */
+  readonly #assistants = new Set<string>()
   /** Parts that are in the log. */
   readonly #told = new Set<string>()
   /** Tool calls without a result, by part. */
@@ -59,19 +60,28 @@ export class Transcript {
   message(info: Json): void {
     const id = textOf(info['id'])
     if (info['role'] !== 'assistant' || id <= this.#after) return
-    this.#assistants.set(id, { isEnded: hasEnded(info) })
+    this.#assistants.add(id)
   }
 
-  /** The events that a part adds. A part of a message that was not told before adds nothing: it may be the user's. */
-  part(part: Json): NewEvent[] {
-    const message = this.#assistants.get(textOf(part['messageID']))
+  /** A message of the list with its parts, which are as new as the message: once it has ended, none of them grows. */
+  listed({ info, parts }: { readonly info: Json; readonly parts: readonly Json[] }): NewEvent[] {
+    this.message(info)
+    return parts.flatMap(part => this.part(part, hasEnded(info)))
+  }
+
+  /**
+   * The events that a part adds. A part of a message that was not told before adds nothing: it may be the user's. That
+   * its message has ended says nothing about a part of the stream: opencode writes messages down when it sends them, and
+   * a message of the stream may be newer than the parts behind it.
+   */
+  part(part: Json, isWhole = false): NewEvent[] {
     const id = textOf(part['id'])
-    if (!message || id === '' || this.#told.has(id)) return []
+    if (!this.#assistants.has(textOf(part['messageID'])) || id === '' || this.#told.has(id)) return []
     switch (part['type']) {
       case 'text':
-        return this.#text(part, message.isEnded)
+        return this.#text(part, isWhole || hasEnd(part))
       case 'reasoning':
-        return this.#reasoning(part, message.isEnded)
+        return this.#reasoning(part, isWhole || hasEnd(part))
       case 'tool':
         return this.#tool(part)
       case 'step-finish':
@@ -118,12 +128,12 @@ export class Transcript {
     })
   }
 
-  #text(part: Json, isEnded: boolean): NewEvent[] {
+  #text(part: Json, isWhole: boolean): NewEvent[] {
     const id = textOf(part['id'])
     const eventId = this.#writing.get(id) ?? newId('evt')
     if (part['ignored'] === true || part['synthetic'] === true) return []
     this.#writing.set(id, eventId)
-    if (!isEnded && !hasEnd(part)) return []
+    if (!isWhole) return []
     this.#told.add(id)
     const text = textOf(part['text'])
     if (text.trim() === '') return []
@@ -132,8 +142,8 @@ export class Transcript {
     ]
   }
 
-  #reasoning(part: Json, isEnded: boolean): NewEvent[] {
-    if (!isEnded && !hasEnd(part)) return []
+  #reasoning(part: Json, isWhole: boolean): NewEvent[] {
+    if (!isWhole) return []
     const id = textOf(part['id'])
     this.#told.add(id)
     const thinking = nonEmptyText(part['text'])
