@@ -59,35 +59,9 @@ interface Options {
   readonly clock?: string
 }
 
-/** What limits something. */
-const limits = 'num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0'
-
-/**
- * Locks the budgets that limit any of the calls, always in the same order, then reads the clock: whoever comes later sees a
- * later time. Then takes one call after the other, each with what those before it have taken; see `reserve_call` in the
- * migrations.
- */
-const reserveText = (clock: string) => `
-  with asked as materialized (
-    select * from rows from (json_to_recordset($1) as (
-      request_id text, key text, owner text, agent text, session text, amount_usd numeric, tokens bigint, is_held boolean,
-      facts json)) with ordinality as given (request_id, key, owner, agent, session, amount_usd, tokens, is_held, facts, place)
-  ), named as materialized (
-    select distinct scope, scope_id
-    from asked cross join lateral (values ('key', key), ('owner', owner), ('agent', agent), ('session', session))
-      as payer (scope, scope_id)
-    where scope_id is not null order by scope, scope_id
-  ), locked as materialized (
-    -- One look-up by key after the other, however many budgets there are.
-    select b.scope from named n cross join lateral (
-      select scope from budgets where scope = n.scope and scope_id = n.scope_id and ${limits} for no key update
-    ) b
-  ), clock as materialized (
-    select case when count(*) >= 0 then ${clock} end as at from locked
-  )
-  select place, verdict.*
-  from clock, asked, lateral reserve_call(
-    request_id, key, owner, agent, session, amount_usd, tokens, is_held, facts, at, $2 * interval '1 millisecond') as verdict`
+/** `told_at` of the function is the time for tests; null is the database clock, read once the budgets are locked. */
+const reserveText = (toldAt: string) => `
+  select * from reserve_calls($1, $2, ${toldAt}, $3 * interval '1 millisecond')`
 
 const renewText = (clock: string) => `
   update reservations set expires_at = ${clock} + $2 * interval '1 millisecond'
@@ -101,18 +75,28 @@ const mostCalls = 100
 
 const refused: Verdict = { is_admitted: false, is_key_valid: true, budgets: [] }
 
-const asJson = ({ payers, isHeld, ...call }: Asked) => ({ ...call, ...payers, is_held: isHeld })
+/** The payers of calls, each once, and the calls, whose `party` is the place of their payers, counted from 1. */
+function asJson(calls: readonly Asked[]) {
+  const parties = new Map<string, { readonly party: number; readonly payers: Payers }>()
+  const asked = calls.map(({ payers, isHeld, ...call }) => {
+    const name = JSON.stringify([payers.key, payers.owner, payers.agent, payers.session])
+    const known = parties.get(name) ?? { party: parties.size + 1, payers }
+    parties.set(name, known)
+    return { ...call, party: known.party, is_held: isHeld }
+  })
+  return [JSON.stringify([...parties.values()].map(({ payers }) => payers)), JSON.stringify(asked)]
+}
 
 /** Table `reservations`, and the counters of table `budgets` that go up with it. The ledger takes both down again. */
 export type ReservationStore = ReturnType<typeof reservationStore>
 
-export function reservationStore(pool: Pool, { lifetimeMs, clock = 'clock_timestamp()' }: Options) {
-  const texts = { reserve: reserveText(clock), renew: renewText(clock), orphans: orphansText(clock) }
+export function reservationStore(pool: Pool, { lifetimeMs, clock }: Options) {
+  const now = clock ?? 'clock_timestamp()'
+  const texts = { reserve: reserveText(clock ?? 'null'), renew: renewText(now), orphans: orphansText(now) }
   const reserveAll = async (calls: readonly Asked[]): Promise<readonly Verdict[]> => {
-    const values = [JSON.stringify(calls.map(asJson)), lifetimeMs]
-    const query = { name: 'reserve', text: texts.reserve, values }
-    const { rows } = await pool.query<Verdict & { readonly place: number }>(query)
-    const verdicts = new Map(rows.map(({ place, ...verdict }) => [place, verdict]))
+    const query = { name: 'reserve', text: texts.reserve, values: [...asJson(calls), lifetimeMs] }
+    const { rows } = await pool.query<Verdict & { readonly places: readonly number[] }>(query)
+    const verdicts = new Map(rows.flatMap(({ places, ...verdict }) => places.map(place => [place, verdict])))
     return calls.map((_, at) => verdicts.get(at + 1) ?? refused)
   }
   return {
