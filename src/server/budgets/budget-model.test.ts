@@ -40,6 +40,14 @@ interface Loss {
   readonly countedIn: readonly { readonly name: string; readonly identity: object; readonly period: number }[]
 }
 
+/** What a call asks for; nothing where nobody can tell how much it is. */
+interface Wanted {
+  readonly cents: number
+  readonly tokens: number
+  readonly isPriceless: boolean
+  readonly isBoundless: boolean
+}
+
 const lifetimeS = 900
 const hourS = 3_600
 const start = Date.UTC(2026, 0, 1)
@@ -80,22 +88,23 @@ class Model {
     Object.assign(budget, { spent: 0, period: budget.period + 1, resetAt })
   }
 
-  fits(budget: Budget, cents: number, tokens: number): boolean {
+  fits(budget: Budget, { cents, tokens, isPriceless, isBoundless }: Wanted): boolean {
     const isCurrent = budget.minute === Math.floor(this.now / 60)
     const spent = budget.isHourly && budget.resetAt <= this.now ? 0 : budget.spent
     return (
       (budget.rpm === null || (isCurrent ? budget.requests : 0) < budget.rpm) &&
-      (budget.tpm === null || (isCurrent ? budget.tokens : 0) + tokens <= budget.tpm) &&
+      (budget.tpm === null || (!isBoundless && (isCurrent ? budget.tokens : 0) + tokens <= budget.tpm)) &&
       (budget.slots === null || budget.parallel < budget.slots) &&
-      (budget.max === null || cents === 0 || spent + budget.held + cents <= budget.max)
+      (budget.max === null || (!isPriceless && (cents === 0 || spent + budget.held + cents <= budget.max)))
     )
   }
 
-  reserve(id: string, { payers, cents, tokens }: Pick<Reservation, 'payers' | 'cents' | 'tokens'>): boolean {
+  reserve(id: string, payers: SomePayers, wanted: Wanted): boolean {
+    const { cents, tokens } = wanted
     const limited = this.budgetsOf(payers).filter(([, { max, rpm, tpm, slots }]) =>
       [max, rpm, tpm, slots].some(given => given !== null),
     )
-    if (!limited.every(([, budget]) => this.fits(budget, cents, tokens))) return false
+    if (!limited.every(([, budget]) => this.fits(budget, wanted))) return false
     for (const [, budget] of limited) {
       this.turn(budget)
       budget.held += cents
@@ -174,11 +183,18 @@ const given = {
   isHourly: fc.boolean(),
 }
 const chosen = fc.nat({ max: 1_000 })
-const reserve = fc.record({
-  do: fc.constant('reserve' as const),
+const seldom = fc.nat({ max: 15 }).map(number => number === 15)
+const call = fc.record({
   who: fc.subarray([...scopes], { minLength: 1 }),
   cents: fc.nat({ max: 60 }),
   tokens: fc.nat({ max: 500 }),
+  isPriceless: seldom,
+  isBoundless: seldom,
+})
+/** Calls at a time: the first is asked for alone, the others together. */
+const reserve = fc.record({
+  do: fc.constant('reserve' as const),
+  calls: fc.array(call, { minLength: 1, maxLength: 8 }),
 })
 const settle = fc.record({
   do: fc.constant('settle' as const),
@@ -256,13 +272,29 @@ class Comparison {
     this.model.set(`${of}:${this.run}`, { max, rpm, tpm, slots, isHourly })
   }
 
-  async #reserve({ who, cents, tokens }: Extract<Step, { do: 'reserve' }>): Promise<void> {
-    const id = randomUUID()
-    const payers = this.#payers(who)
-    const facts = rowOf(id, payers, usd(cents), { outcome: 'lost', held_usd: usd(cents) })
-    const verdict = await bench.reserve({ request_id: id, payers, amount_usd: usd(cents), tokens, facts })
-    assert.equal(verdict.is_admitted, this.model.reserve(id, { payers, cents, tokens }), 'is it let in?')
-    if (verdict.is_admitted) this.#begun.push({ id, payers })
+  async #reserve({ calls }: Extract<Step, { do: 'reserve' }>): Promise<void> {
+    const asked = calls.map(({ who, ...wanted }) => {
+      const known = { cents: wanted.isPriceless ? 0 : wanted.cents, tokens: wanted.isBoundless ? 0 : wanted.tokens }
+      return { id: randomUUID(), payers: this.#payers(who), wanted: { ...wanted, ...known } }
+    })
+    const verdicts = await Promise.all(
+      asked.map(({ id, payers, wanted: { cents, tokens, isPriceless, isBoundless } }) =>
+        bench.reserve({
+          request_id: id,
+          payers,
+          amount_usd: isPriceless ? null : usd(cents),
+          tokens: isBoundless ? null : tokens,
+          facts: rowOf(id, payers, usd(cents), { outcome: 'lost', held_usd: usd(cents) }),
+        }),
+      ),
+    )
+    const expected = asked.map(({ id, payers, wanted }) => this.model.reserve(id, payers, wanted))
+    assert.deepEqual(
+      verdicts.map(({ is_admitted }) => is_admitted),
+      expected,
+      'are they let in?',
+    )
+    this.#begun.push(...asked.filter((_, at) => expected[at]))
   }
 
   async #settle({ chosen: number, cents, used }: Extract<Step, { do: 'settle' }>): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { eventually } from '../../../test/support/eventually.ts'
 import type { UsageRow } from './store.ts'
 import { createUsage } from './usage.ts'
 
@@ -122,7 +123,7 @@ test('a ledger that is full says so, and what is at work by then is still taken'
   assert.deepEqual(written, ['a', 'b', 'c'])
 })
 
-test('calls for which something is held are settled at once, those that end together in one statement', async () => {
+test('calls for which something is held are settled at once, those that end at about the same time in one statement', async () => {
   const batches: string[][] = []
   const usage = createUsage({
     store: {
@@ -142,6 +143,12 @@ test('calls for which something is held are settled at once, those that end toge
   usage.release('req_released')
   await nextTurn()
   assert.deepEqual(batches, [['free', 'held', 'req_released']])
+  // What ends soon after is settled soon after, in one statement.
+  usage.book({ ...row('late'), held_usd: '0.1' })
+  await nextTurn()
+  usage.release('req_later')
+  await eventually(() => batches.length > 1)
+  assert.deepEqual(batches.slice(1), [['late', 'req_later']])
   await usage.stop()
 })
 

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../platform/log.ts'
-import { every } from '../platform/timers.ts'
+import { every, pause } from '../platform/timers.ts'
 import type { Ended, SoftLimitPassed, UsageRow, UsageStore } from './store.ts'
 
 interface Options {
@@ -35,6 +36,9 @@ export interface Usage {
 /** Bounds what one statement carries to some hundred KB. */
 const batchSize = 500
 
+/** Between two batches of calls for which something is held: a batch costs as much as ten calls in it, or more. */
+const restMs = 10
+
 /** Settles calls in batches, outside of their path. A failed batch stays and is tried again. */
 export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity = 10_000 }: Options): Usage {
   let rows: UsageRow[] = []
@@ -44,7 +48,9 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
   let done = 0
   /** One writer at a time; false when the database is away. */
   let writing: Promise<boolean> | undefined
+  /** Rows are to be written soon; and who does that is on its way. */
   let isAsked = false
+  let isFlushing = false
 
   const settle = async (ended: Ended): Promise<void> => {
     for (const passed of await store.settle(ended)) tellPassed(log, passed)
@@ -90,14 +96,18 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
     await writing
   }
 
-  /** After this turn of the event loop: calls that end together are settled together. */
-  const flushSoon = (): void => {
-    if (isAsked) return
+  /** After this turn of the event loop, and then with a rest: calls that end at about the same time are settled together. */
+  const flushSoon = async (): Promise<void> => {
     isAsked = true
-    setImmediate(() => {
+    if (isFlushing) return
+    isFlushing = true
+    await nextTurn()
+    while (isAsked) {
       isAsked = false
-      void flush()
-    })
+      await flush()
+      await pause(restMs)
+    }
+    isFlushing = false
   }
 
   const stopTimer = every(periodMs, flush)
@@ -106,12 +116,12 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
       rows.push(row)
       taken++
       const isHeld = row.held_usd !== null && row.held_usd !== undefined
-      if (isHeld || rows.length >= batchSize) flushSoon()
+      if (isHeld || rows.length >= batchSize) void flushSoon()
     },
     release(requestId) {
       released.push(requestId)
       taken++
-      flushSoon()
+      void flushSoon()
     },
     bookNow: lost => settle({ rows: lost, released: [] }),
     flush,
