@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { KeyCache, type Remembered } from './cache.ts'
 
 /** A cache on a clock and a source of the test's own, which counts what it is asked. */
@@ -24,11 +25,36 @@ const nothing = { value: undefined, keyId: undefined, restMs: null }
 test('S06: an answer is remembered for 5 s and no longer', async () => {
   const { get, asked, found, pass } = createRig()
   assert.equal(await get('a', found('key_1')), 'key_1')
-  pass(4_999)
+  pass(3_999)
   assert.equal(await get('a', nothing), 'key_1')
-  pass(1)
+  pass(1_001)
   assert.equal(await get('a', nothing), undefined)
   assert.deepEqual(asked, ['a', 'a'])
+})
+
+test('a key that is used is looked up beside its calls before it is forgotten, and none of them waits', async () => {
+  const { get, asked, found, pass } = createRig()
+  await get('a', found('key_1'))
+  pass(4_000)
+  const slow = Promise.withResolvers<Remembered<string>>()
+  assert.equal(await get('a', slow.promise), 'key_1')
+  assert.equal(await get('a', nothing), 'key_1')
+  slow.resolve(found('key_1 as it is now'))
+  await nextTurn()
+  pass(3_000)
+  assert.equal(await get('a', nothing), 'key_1 as it is now')
+  assert.deepEqual(asked, ['a', 'a'])
+})
+
+test('a look-up beside calls that fails changes nothing for them until what is remembered is too old', async () => {
+  const { get, asked, found, pass } = createRig()
+  await get('a', found('key_1'))
+  pass(4_000)
+  assert.equal(await get('a', Promise.reject(new Error('away'))), 'key_1')
+  await nextTurn()
+  pass(1_000)
+  await assert.rejects(get('a', Promise.reject(new Error('still away'))), /still away/)
+  assert.equal(asked.length, 3)
 })
 
 test('its age counts from before the look-up: a slow one is not remembered for longer', async () => {

@@ -20,6 +20,8 @@ interface Options {
 }
 
 const maxAgeMs = 5_000
+/** From then on a key that is used is looked up anew beside its calls, so that none of them waits for that. */
+const refreshMs = 4_000
 const defaultCapacity = 10_000
 
 /**
@@ -43,7 +45,12 @@ export class KeyCache<T> {
   /** What `name` opens: at once when it is remembered, else as `load` says. Many at a time load once. */
   get(name: string, load: () => Promise<Remembered<T>>): T | undefined | Promise<T | undefined> {
     const known = this.#found.get(name) ?? this.#missing.get(name)
-    if (known && this.#nowMs() - known.sinceMs < maxAgeMs) return this.#valueOf(known)
+    const ageMs = known ? this.#nowMs() - known.sinceMs : maxAgeMs
+    if (known && ageMs < maxAgeMs) {
+      // Whoever asks once it is too old hears of a failure.
+      if (known.value !== undefined && ageMs >= refreshMs) this.#load(name, load).catch(() => undefined)
+      return this.#valueOf(known)
+    }
     return this.#load(name, load).then(entry => this.#valueOf(entry))
   }
 
