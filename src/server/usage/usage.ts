@@ -17,11 +17,11 @@ interface Options {
 /** The ledger of model calls. */
 export interface Usage {
   /**
-   * Takes a row to be written soon: at once when something is held for the call, or when a batch is full. Never throws and
+   * Takes a row to be written soon: within some 10 ms when something is held for the call, or a batch is full. Never throws and
    * never waits: no call is held up by its booking.
    */
   book(row: UsageRow): void
-  /** Gives back, at once, what is held for a call that never reached an upstream. */
+  /** Gives back, as soon, what is held for a call that never reached an upstream. */
   release(requestId: string): void
   /** Writes rows now. Rejects when that is not possible; they are not kept. */
   bookNow(rows: readonly UsageRow[]): Promise<void>
