@@ -37,8 +37,11 @@ interface Options {
   readonly nowMs: () => number
 }
 
-/** One look of many is worth a short wait: a key that is in use is remembered for a thousand times as long. */
-const restBetweenLooksMs = 5
+/**
+ * One look of many is worth a short wait under a flood: a key in use is remembered, and looked up anew before it is forgotten,
+ * so only its first call can meet that wait.
+ */
+const restBetweenLooksMs = 25
 
 /** Looks keys up, remembers them for 5 s, and hears when they change. Create it before the notifications start. */
 export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Options): KeyLookup {
