@@ -2,6 +2,7 @@ import { askedBy, type NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { countOf, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'
+import type { ListedMessage } from './api.ts'
 
 /** A tool call as the log holds it. */
 interface ToolUse {
@@ -64,7 +65,7 @@ export class Transcript {
   }
 
   /** A message of the list with its parts, which are as new as the message: once it has ended, none of them grows. */
-  listed({ info, parts }: { readonly info: Json; readonly parts: readonly Json[] }): NewEvent[] {
+  listed({ info, parts }: ListedMessage): NewEvent[] {
     this.message(info)
     return parts.flatMap(part => this.part(part, hasEnded(info)))
   }
