@@ -36,6 +36,7 @@ const refused = [
   ['JSON that is no object', '[1]', 400, 'the body must be a JSON object'],
   ['no model', { ...ask, model: undefined }, 400, 'model is required'],
   ['a model that is no string', { ...ask, model: 5 }, 400, 'model must be a string'],
+  ['H5: a model without end', { ...ask, model: 'claude'.repeat(200_000) }, 400, 'model is longer than 1000 characters'],
   ['no messages', { ...ask, messages: undefined }, 400, 'messages is required'],
   ['messages that are no array', { ...ask, messages: 'hi' }, 400, 'messages must be an array'],
   ['no message', { ...ask, messages: [] }, 400, 'messages must not be empty'],

@@ -8,6 +8,9 @@ import { type Span, skipBlank } from './splice.ts'
 /** The formats in which an answer can be streamed. */
 const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'])
 
+/** Room for any ARN in use. Names are compared with patterns of prices and of models, which a text without end would hold up. */
+const maxModelLength = 1_000
+
 const keys = keysOf(checkedFields)
 
 /**
@@ -17,7 +20,12 @@ const keys = keysOf(checkedFields)
 export function readRequest({ kind, body, address }: Pick<Call, 'kind' | 'body' | 'address'>): Ask {
   const members = ownMembers(body, address ? geminiKeys : keys)
   if (!members) throw refusalOf(body)
-  if (address) return geminiAsk({ kind, body, address }, members)
+  const ask = address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
+  if (ask.model.length > maxModelLength) throw invalid(`model is longer than ${maxModelLength} characters`)
+  return ask
+}
+
+function askOfBody({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers): Ask {
   if (kind === 'gemini' || kind === 'gemini_count')
     throw new AppError('internal', 'a call in this format needs an address')
   return askIn({ kind, body }, members)

@@ -26,15 +26,32 @@ const table = [
   ['Create empty.txt', [write('empty.txt', 'Written by the demo model.')]],
   ['What is the weather?', [list]],
   ['', [list]],
+  ['Please,create a.txt: then show me all files', [write('a.txt', 'Written by the demo model.'), list]],
+  ['save “two words” into the file `b.md`.', [write('b.md', 'two words')]],
+  ['create c.txt with the text: one. two', [write('c.txt', 'one')]],
+  ['write the text "x" to d.txt', [list]],
+  ['run the command ls -la; list', [run('ls -la'), list]],
+  ['execute echo hi   and then read a.b.c.txt', [run('echo hi'), { kind: 'read', file: 'a.b.c.txt' }]],
+  ['run echo a.b!\nlist', [run('echo a.b!'), list]],
 ] as const
 
 for (const [prompt, steps] of table) {
   test(`the demo model understands: ${prompt || '(an empty prompt)'}`, () => assert.deepEqual(planOf(prompt), steps))
 }
 
-test('a hostile prompt is planned in no time', () => {
-  const started = performance.now()
-  for (const part of ['create ', 'a.', 'with text ', '"', 'run run ', 'x'.repeat(1000), '\n'.repeat(500)])
-    planOf(part.repeat(1000))
-  assert.ok(performance.now() - started < 500)
+test('H5: a hostile prompt takes no more steps than a plain one of its length', () => {
+  const parts = ['create a ', 'a.', 'create a.txt with text ', '"', 'write \u201c', 'run run ', 'x'.repeat(1000)]
+  const blanks = [' ', '\t\n', '\n'.repeat(500)]
+  const prompts = [
+    ...[...parts, ...blanks].map(part => part.repeat(2000)),
+    `run x${' '.repeat(5000)}`,
+    `run x${' '.repeat(1900)}y`,
+    `create a.txt that says x${' '.repeat(2000)}`,
+    `create a.txt${' '.repeat(2000)}that`,
+  ]
+  const started = process.cpuUsage()
+  for (const prompt of prompts) planOf(prompt)
+  const { user } = process.cpuUsage(started)
+  // The look-ahead that this replaces took a second and more for a single one of them.
+  assert.ok(user < 500_000, `${user} us for ${prompts.length} prompts`)
 })

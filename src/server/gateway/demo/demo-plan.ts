@@ -1,3 +1,5 @@
+import { DemoWords, type Part, type Word } from './demo-words.ts'
+
 /** Something the demo model can do for a prompt. */
 export type DemoStep =
   | { readonly kind: 'write'; readonly file: string; readonly content: string }
@@ -5,80 +7,123 @@ export type DemoStep =
   | { readonly kind: 'run'; readonly command: string }
   | { readonly kind: 'list' }
 
-const quoted = '"[^"]*"|\'[^\']*\'|`[^`]*`|\u201c[^\u201d]*\u201d'
-const file = '[`"\']?(?<file>[\\w./-]*\\w\\.\\w+)[`"\']?'
-/** Words up to the end of the clause. */
-const clause = '[^\\n]+?(?=[.,;!?]?(?:\\s+(?:and|then)\\b|,\\s|;\\s|\\.\\s|\\s*[.!?]?\\s*$|\\n))'
-const saying =
-  '(?:that|which)\\s+(?:says|reads|contains|has)|saying|reading|containing|with(?:\\s+the)?(?:\\s+(?:text|content|contents|words?|line))?'
-
-interface Rule {
-  readonly pattern: RegExp
-  readonly step: (groups: Readonly<Record<string, string | undefined>>) => DemoStep
+interface Found {
+  readonly step: DemoStep
+  /** Behind the words that ask for it. */
+  readonly end: number
 }
 
-/** The few wishes that the script understands. */
-const rules: readonly Rule[] = [
-  {
-    pattern: new RegExp(
-      `\\b(?:create|write|make|add|save)\\b(?:\\s+(?:me|a|an|the|new|file|text|called|named))*\\s+${file}` +
-        `(?:\\s+(?:${saying})\\s*:?\\s+(?<content>${quoted}|${clause}))?`,
-      'gi',
-    ),
-    step: ({ file = '', content }) => ({
-      kind: 'write',
-      file,
-      content: unquoted(content ?? 'Written by the demo model.'),
-    }),
-  },
-  {
-    pattern: new RegExp(
-      `\\b(?:write|put|save)\\s+(?<content>${quoted}|\\S+)\\s+(?:to|into|in)\\s+(?:the\\s+file\\s+)?${file}`,
-      'gi',
-    ),
-    step: ({ file = '', content = '' }) => ({ kind: 'write', file, content: unquoted(content) }),
-  },
-  {
-    pattern: new RegExp(`\\b(?:run|execute)\\s+(?:the\\s+)?(?:command\\s+)?(?<command>${quoted}|${clause})`, 'gi'),
-    step: ({ command = '' }) => ({ kind: 'run', command: unquoted(command) }),
-  },
-  {
-    pattern: new RegExp(`\\b(?:read|show|open|print|cat)\\s+(?:me\\s+)?(?:the\\s+)?(?:file\\s+)?${file}`, 'gi'),
-    step: ({ file = '' }) => ({ kind: 'read', file }),
-  },
-  {
-    pattern: /\blist\b|\b(?:show|see)\s+(?:me\s+)?(?:the\s+|all\s+)?(?:files|folder|directory)\b|\bls\b/gi,
-    step: () => ({ kind: 'list' }),
-  },
-]
+/** Reads one kind of request that begins with the word `verb`. */
+type Rule = (words: DemoWords, verb: Word) => Found | undefined
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' '))
+
+const createVerbs = setOf('create write make add save')
+const createFillers = setOf('me a an the new file text called named')
+const putVerbs = setOf('write put save')
+const runVerbs = setOf('run execute')
+const readVerbs = setOf('read show open print cat')
+const listVerbs = setOf('list ls')
+const me = setOf('me')
+const the = setOf('the')
+const file = setOf('file')
+const command = setOf('command')
+const allFiles = setOf('the all')
+const places = setOf('files folder directory')
+const targets = setOf('to into in')
+const relatives = setOf('that which')
+const relativeVerbs = setOf('says reads contains has')
+const participles = setOf('saying reading containing')
+const withWord = setOf('with')
+const withNouns = setOf('text content contents word words line')
+
+const quotedOrClause = (words: DemoWords, at: number): Part | undefined => words.quoted(at) ?? words.clause(at)
+
+/** `create a.txt that says hello` */
+const create: Rule = (words, verb) => {
+  if (!createVerbs.has(verb.text)) return undefined
+  const named = words.file(words.skipAll(verb.end, createFillers))
+  if (!named) return undefined
+  const content = contentAt(words, named.end)
+  const text = content?.text ?? 'Written by the demo model.'
+  return { step: { kind: 'write', file: named.text, content: text }, end: content?.end ?? named.end }
+}
+
+/** `that says hello`, `with the text "hello"` */
+function contentAt(words: DemoWords, at: number): Part | undefined {
+  const said = sayingAt(words, at)
+  const from = said === undefined ? undefined : words.blank(words.colon(said))
+  return from === undefined ? undefined : quotedOrClause(words, from)
+}
+
+function sayingAt(words: DemoWords, at: number): number | undefined {
+  const participle = words.next(at, participles)
+  if (participle) return participle.end
+  const relative = words.next(at, relatives)
+  if (relative) return words.next(relative.end, relativeVerbs)?.end
+  const preposition = words.next(at, withWord)
+  if (!preposition) return undefined
+  const article = words.skip(preposition.end, the)
+  return words.next(article, withNouns)?.end ?? article
+}
+
+/** `write "hello" to a.txt` */
+const put: Rule = (words, verb) => {
+  const from = putVerbs.has(verb.text) ? words.blank(verb.end) : undefined
+  if (from === undefined) return undefined
+  const content = words.quoted(from) ?? words.solid(from)
+  const target = content && words.next(content.end, targets)
+  if (!target) return undefined
+  const named = words.file(words.skip(words.skip(target.end, the), file))
+  return named && { step: { kind: 'write', file: named.text, content: content.text }, end: named.end }
+}
+
+/** `run the command ls -la` */
+const run: Rule = (words, verb) => {
+  if (!runVerbs.has(verb.text)) return undefined
+  const from = words.blank(words.skip(words.skip(verb.end, the), command))
+  const said = from === undefined ? undefined : quotedOrClause(words, from)
+  return said && { step: { kind: 'run', command: said.text }, end: said.end }
+}
+
+/** `show me the file a.txt` */
+const read: Rule = (words, verb) => {
+  if (!readVerbs.has(verb.text)) return undefined
+  const named = words.file(words.skip(words.skip(words.skip(verb.end, me), the), file))
+  return named && { step: { kind: 'read', file: named.text }, end: named.end }
+}
+
+/** `list`, `show me all files` */
+const list: Rule = (words, verb) => {
+  if (listVerbs.has(verb.text)) return { step: { kind: 'list' }, end: verb.end }
+  if (verb.text !== 'show' && verb.text !== 'see') return undefined
+  const place = words.next(words.skip(words.skip(verb.end, me), allFiles), places)
+  return place && { step: { kind: 'list' }, end: place.end }
+}
+
+/** Of two that fit at the same word the longer one counts. */
+const rules: readonly Rule[] = [create, put, run, read, list]
 
 /** Longer prompts are understood by their beginning: the script is a demonstration. */
 const maxPromptLength = 2_000
 const maxSteps = 8
 
-/** What `prompt` asks for, in its order. A prompt without a known wish becomes a look at the folder. */
+/** What `prompt` asks for, in its order. A prompt without a known request lists the folder. */
 export function planOf(prompt: string): readonly DemoStep[] {
-  const text = prompt.slice(0, maxPromptLength)
-  const found = rules.flatMap(({ pattern, step }) =>
-    [...text.matchAll(pattern)].map(match => ({
-      at: match.index,
-      end: match.index + match[0].length,
-      step: step(match.groups ?? {}),
-    })),
-  )
-  found.sort((a, b) => a.at - b.at || b.end - a.end)
+  const words = new DemoWords(prompt.slice(0, maxPromptLength))
   const steps: DemoStep[] = []
   let taken = 0
-  for (const { at, end, step } of found) {
-    // A wish inside another one is a part of its text: "run `ls`" lists nothing by itself.
-    if (at < taken) continue
-    steps.push(step)
-    taken = end
+  for (const word of words.all) {
+    // A request inside another one is a part of its text: "run `ls`" lists nothing by itself.
+    if (word.start < taken) continue
+    const found = longest(rules.flatMap(rule => rule(words, word) ?? []))
+    if (!found) continue
+    steps.push(found.step)
+    if (steps.length === maxSteps) break
+    taken = found.end
   }
-  return steps.length === 0 ? [{ kind: 'list' }] : steps.slice(0, maxSteps)
+  return steps.length === 0 ? [{ kind: 'list' }] : steps
 }
 
-function unquoted(text: string): string {
-  const plain = text.trim()
-  return /^(".*"|'.*'|`.*`|\u201c.*\u201d)$/s.test(plain) ? plain.slice(1, -1) : plain
-}
+const longest = (found: readonly Found[]): Found | undefined =>
+  found.reduce<Found | undefined>((best, one) => (best && best.end >= one.end ? best : one), undefined)

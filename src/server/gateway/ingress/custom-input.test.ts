@@ -32,3 +32,11 @@ for (const [guarantee, json, text] of others) {
     assert.equal(input.push(json) + input.end(), text)
   })
 }
+
+test('H5: a text of a tool that begins behind blanks without end is read once, at the end', () => {
+  const input = createCustomInput()
+  const started = process.cpuUsage()
+  for (let count = 0; count < 20_000; count++) input.push('          ')
+  assert.equal(input.push('{"input":"a"}') + input.end(), 'a')
+  assert.ok(process.cpuUsage(started).user < 1_000_000)
+})

@@ -10,6 +10,8 @@ export interface CustomInput {
   readonly text: string
 }
 
+/** A wrapping that begins later than this is read at the end: each piece would be searched from the start again. */
+const maxOpeningLength = 1_000
 const opening = /^\s*\{\s*"input"\s*:\s*"/
 
 /** A model that wraps its text otherwise is read at the end; what it wrote is the text then. */
@@ -36,7 +38,7 @@ export function createCustomInput(): CustomInput {
     },
     push(more) {
       json += more
-      at ??= opening.exec(json)?.[0].length
+      if (at === undefined && json.length - more.length < maxOpeningLength) at = opening.exec(json)?.[0].length
       return decodeMore()
     },
     end() {
