@@ -18,7 +18,7 @@ export const Agent = Type.Object({
   owner_id: Nullable(Type.String()),
   status: AgentStatus,
   description: Nullable(Type.String()),
-  harness: Type.String(),
+  harness: Type.String({ description: 'The runtime that it runs on: a built-in id or an alias' }),
   created_at: EpochMs,
   version: Type.Integer({ description: 'Counts up with every change' }),
 })
@@ -43,7 +43,7 @@ export const AgentWrite = Type.Object({
   description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
   config: Type.Optional(Nullable(AgentConfig)),
   tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
-  harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }), 'Twin of `runtime`, which wins')),
 })
 export type AgentWrite = Static<typeof AgentWrite>
 

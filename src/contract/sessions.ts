@@ -17,7 +17,7 @@ export const Session = Type.Object({
   agent: Type.String(),
   agent_id: Type.String(),
   agent_version: Nullable(Type.Integer({ description: 'The version of the agent that this session runs' })),
-  harness: Type.String(),
+  harness: Type.String({ description: 'The runtime that it runs on, as `runtime`' }),
   runtime: Type.String(),
   runtime_agent_ref_id: Nullable(Type.String()),
   provider_session_id: Nullable(Type.String()),
@@ -64,7 +64,7 @@ export const SessionCreate = Type.Object({
   agent_version: Type.Optional(
     Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
   ),
-  harness: Type.Optional(Type.String({ maxLength: 200 })),
+  harness: Type.Optional(Type.String({ maxLength: 200, description: 'Twin of `runtime`, which wins' })),
   runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
   model: Type.Optional(
     Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import type { Agent } from '../../src/contract/agents.ts'
 import { endsRun } from '../../src/contract/events.ts'
 import type { RuntimeHarness } from '../../src/contract/runtimes.ts'
 import type { Session } from '../../src/contract/sessions.ts'
@@ -76,6 +77,49 @@ test('an agent and a registered harness lead to their runtime as well; the alias
     assert.equal((await prompt(await newSession(wanted))).type, 'session.status_idle')
   }
   assert.equal(second.runs.length, 3)
+})
+
+test('D1: a session or agent that names a harness runs on it, and both records name what they run on', async () => {
+  const session = (await send(here, 'POST /session', { body: { harness: 'other' } })).json<Session>()
+  assert.deepEqual([session.runtime, session.harness], ['other', 'other'])
+  const before = second.runs.length
+  assert.equal((await prompt(session.id)).type, 'session.status_idle')
+  assert.equal(second.runs.length, before + 1)
+
+  const write = { name: 'A', owner_id: 'team' }
+  const asAgent = async (line: string, fields: object) => {
+    const { config, harness } = (await send(here, line, { body: { ...write, ...fields } })).json<Agent>()
+    return [config['runtime'], harness]
+  }
+  assert.deepEqual(await asAgent('POST /api/agents', { runtime: 'other' }), ['other', 'other'])
+  assert.deepEqual(await asAgent('POST /api/agents', { config: { runtime: 'other' } }), ['other', 'other'])
+  assert.deepEqual(await asAgent('POST /api/agents', { runtime: 'builtin', harness: 'other' }), ['builtin', 'builtin'])
+  const { id } = (await send(here, 'POST /api/agents', { body: write })).json<Agent>()
+  const patch = `PATCH /api/agents/${id}`
+  assert.deepEqual(await asAgent(patch, { harness: 'other' }), ['other', 'other'])
+  assert.deepEqual(await asAgent(patch, { harness: 'other', config: { runtime: 'cursor' } }), ['cursor', 'cursor'])
+  assert.deepEqual(await asAgent(patch, { harness: null }), ['builtin', 'builtin'])
+
+  for (const [line, body] of [
+    ['POST /session', { harness: 'nope' }],
+    ['POST /session', { runtime: 'builtin', harness: 'nope' }],
+    ['POST /api/agents', { ...write, harness: 'nope' }],
+    [patch, { ...write, harness: 'nope' }],
+  ] as const) {
+    const answer = await send(here, line, { body })
+    assert.equal(answer.status, 400, line)
+    assert.match(answer.text, /harness \\"nope\\" is not known/)
+  }
+})
+
+test('D1: an imported agent runs on the runtime of its settings, and else on the harness of the file', async () => {
+  const imported = async (harness: string, config: object) => {
+    const agent = { name: 'A', owner_id: 'team', description: null, model: 'm', system: '', harness, tools: [], config }
+    const body = { format: 'switchyard.agent', format_version: 1, agent, skills: [], omitted: [] }
+    return (await send(here, 'POST /api/agents/import', { body })).json<Agent>().harness
+  }
+  assert.equal(await imported('builtin', { runtime: 'other' }), 'other')
+  assert.equal(await imported('other', {}), 'other')
 })
 
 test('a changed credential is used by the next run of a session that is there already', async () => {

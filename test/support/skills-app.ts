@@ -43,7 +43,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   })
   const agents = createAgents({
     store: agentStore(db),
-    defaults: () => ({ model: 'demo', runtime: 'builtin', harness: 'builtin' }),
+    defaults: () => ({ model: 'demo', runtime: 'builtin' }),
     isRuntime: async () => true,
     audit,
     secrets: { mask: fields => fields, marker: '[secret]' },

@@ -22,7 +22,6 @@ interface Deps {
   readonly secrets: Parameters<typeof agentFile>[1]
 }
 
-/** Who asks for a change: what they may see, and what the audit log says of them. */
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 
@@ -63,6 +62,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     checkRunDefaults(write.config)
     for (const [field, runtime] of [
       ['runtime', write.runtime],
+      ['harness', write.harness],
       ['config.runtime', write.config?.['runtime']],
     ] as const) {
       if (runtime === undefined || runtime === null) continue
@@ -159,7 +159,10 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     /** Makes a new agent of a file. Its owner is the one named, else the caller's own, else that of the file. */
     async import(file: AgentFile, { name, owner_id, idempotency }: Importing, by: By): Promise<Agent> {
       const owner = owner_id ?? by.caller.ownerScope ?? file.agent.owner_id ?? by.caller.principal
-      const write = { ...file.agent, owner_id: owner, name: name ?? file.agent.name }
+      // The settings of a file decide: in older files `harness` was a mere word.
+      const { harness, ...fields } = file.agent
+      const runtime = fields.config['runtime'] === undefined ? { runtime: harness } : {}
+      const write = { ...fields, ...runtime, owner_id: owner, name: name ?? fields.name }
       const skills = file.skills.filter(({ id }) => write.system.includes(skillMarker(id)))
       return create(write, by, { idempotency, skills, action: 'import' })
     },

@@ -6,21 +6,21 @@ import type { AgentFields, StoredAgent } from './store.ts'
 export interface AgentDefaults {
   readonly model: string
   readonly runtime: string
-  readonly harness: string
 }
 
 /** The fields of a new agent. Gaps: section 4. */
 export function newAgentFields(write: AgentWrite, defaults: AgentDefaults): AgentFields {
   const config = mergeConfig({}, write.config)
+  const runtime = write.runtime ?? write.harness ?? config['runtime'] ?? defaults.runtime
   return {
     name: write.name,
     owner_id: write.owner_id,
     model: write.model ?? defaults.model,
     system: write.system ?? write.prompt ?? '',
     description: write.description ?? null,
-    harness: write.harness ?? defaults.harness,
+    harness: String(runtime),
     tools: write.tools ?? {},
-    config: { ...config, runtime: write.runtime ?? config['runtime'] ?? defaults.runtime },
+    config: { ...config, runtime },
     skills: [],
   }
 }
@@ -30,7 +30,12 @@ export function applyWrite(agent: StoredAgent, write: AgentWrite, defaults: Agen
   const keep = <T>(given: T | null | undefined, current: T, cleared: T): T =>
     given === undefined ? current : (given ?? cleared)
   const config = write.config === null ? {} : mergeConfig(agent.config, write.config)
-  const runtime = keep(write.runtime, config['runtime'] ?? defaults.runtime, defaults.runtime)
+  // A record that comes back as it was read, but for `config.runtime`, still names its old harness.
+  const isEcho = write.harness === agent.harness && write.config?.['runtime'] !== undefined
+  const harness = isEcho ? undefined : write.harness
+  const named = write.runtime ?? harness
+  const isCleared = write.runtime === null || harness === null
+  const runtime = named ?? (isCleared ? defaults.runtime : (config['runtime'] ?? defaults.runtime))
   const system = write.system === undefined ? keep(write.prompt, agent.system, '') : (write.system ?? '')
   return {
     name: write.name,
@@ -38,7 +43,7 @@ export function applyWrite(agent: StoredAgent, write: AgentWrite, defaults: Agen
     model: keep(write.model, agent.model, defaults.model),
     system,
     description: keep(write.description, agent.description, null),
-    harness: keep(write.harness, agent.harness, defaults.harness),
+    harness: String(runtime),
     tools: keep(write.tools as unknown, agent.tools, {}),
     config: { ...config, runtime },
     skills: agent.skills.filter(({ id }) => system.includes(skillMarker(id))),

@@ -26,7 +26,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
-    defaults: () => ({ model: defaultModel(), runtime: defaultRuntime, harness: defaultRuntime }),
+    defaults: () => ({ model: defaultModel(), runtime: defaultRuntime }),
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },

@@ -8,6 +8,7 @@ import { isTimeZone, planSession, titleOf } from './new-session.ts'
 
 const caller = { principal: 'ada', role: 'user', ownerScope: 'ada', key: undefined } as const
 const builtin = { id: 'builtin' } as Runtime
+const hx = { id: 'hx' } as Runtime
 const agent = {
   id: 'agent_1',
   owner_id: 'ada',
@@ -26,7 +27,7 @@ const plan = (body: Parameters<typeof planSession>[1], found: object | undefined
         version: async (_id, version) =>
           version < 3 ? ({ version, agent: { ...found, version } } as never) : undefined,
       },
-      runtimes: registryOf(builtin),
+      runtimes: registryOf(builtin, hx),
       defaultModel: () => 'default-model',
     },
     body,
@@ -92,6 +93,24 @@ test('a session keeps the version of its agent, and agent may be the alias of a 
   assert.equal((await plan({ agent_id: 'agent_1' })).session.agent_version, 3)
   const { session } = await plan({ agent: 'builtin' })
   assert.deepEqual([session.agent, session.agent_id, session.runtime], ['builtin', '', 'builtin'])
+})
+
+test('D1: harness selects the runtime as runtime does, which wins, and the record names the one in use', async () => {
+  const chosen = async (body: Parameters<typeof planSession>[1], of?: object) => {
+    const { session } = await plan(body, of)
+    assert.equal(session.harness, session.runtime)
+    return session.harness
+  }
+  assert.equal(await chosen({ harness: 'hx' }), 'hx')
+  assert.equal(await chosen({ runtime: 'hx' }), 'hx')
+  assert.equal(await chosen({ runtime: 'builtin', harness: 'hx' }), 'builtin')
+  assert.equal(await chosen({ agent: 'hx', harness: 'builtin' }), 'builtin')
+  const onHx = { ...agent, harness: 'builtin', config: { runtime: 'hx' } }
+  assert.equal(await chosen({ agent_id: 'agent_1' }, onHx), 'hx')
+  assert.equal(await chosen({ agent_id: 'agent_1', harness: 'builtin' }, onHx), 'builtin')
+  await assert.rejects(plan({ harness: 'nope' }), refused('invalid_request', /^harness "nope" is not known/))
+  const beside = plan({ runtime: 'builtin', harness: 'nope' })
+  await assert.rejects(beside, refused('invalid_request', /^harness "nope" is not known/))
 })
 
 test('timezone wins over tz', async () => {

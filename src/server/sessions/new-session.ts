@@ -31,11 +31,7 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     alias === undefined && wanted !== undefined
       ? await activeAgent(deps, { id: wanted, version: body.agent_version }, caller)
       : undefined
-  const runtime = body.runtime ?? alias ?? agent?.config['runtime'] ?? 'builtin'
-  const refusal = typeof runtime === 'string' ? await deps.runtimes.refusal(runtime) : 'is not a name'
-  if (typeof runtime !== 'string' || refusal !== undefined) {
-    throw invalid(`runtime ${JSON.stringify(runtime)} ${refusal}`)
-  }
+  const runtime = await runtimeOf(deps, body, alias ?? agent?.config['runtime'] ?? 'builtin')
   const session = {
     id: newId('ses'),
     owner_id: agent?.owner_id ?? caller.principal,
@@ -43,13 +39,28 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     agent: wanted ?? '',
     agent_id: agent?.id ?? '',
     agent_version: agent?.version ?? null,
-    harness: body.harness ?? agent?.harness ?? 'builtin',
+    harness: runtime,
     runtime,
     environment,
     timezone,
   }
   const model = body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel()
   return { session, model, budgetUsd: budgetOf(agent) }
+}
+
+/** The runtime that `runtime` or `harness` names, else `fallback`. Throws `invalid` for one that takes no session. */
+async function runtimeOf({ runtimes }: Deps, { runtime, harness }: SessionCreate, fallback: unknown): Promise<string> {
+  const chosen = runtime ?? harness ?? fallback
+  const field = runtime === undefined && harness !== undefined ? 'harness' : 'runtime'
+  const refusal = typeof chosen === 'string' ? await runtimes.refusal(chosen) : 'is not a name'
+  if (typeof chosen !== 'string' || refusal !== undefined) {
+    throw invalid(`${field} ${JSON.stringify(chosen)} ${refusal}`)
+  }
+  // `runtime` wins, but a misspelt harness beside it must not pass unnoticed.
+  if (harness !== undefined && harness !== chosen && !(await runtimes.find(harness))) {
+    throw invalid(`harness ${JSON.stringify(harness)} ${await runtimes.refusal(harness)}`)
+  }
+  return chosen
 }
 
 /** A harness that is named where an agent could be. One that has the name of an agent is preferred to it; `agent_id` always names an agent. */
