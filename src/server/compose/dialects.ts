@@ -6,6 +6,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { agentTimesStore } from '../managed-agents/agent-times-store.ts'
 import { createManagedAgents } from '../managed-agents/agents.ts'
@@ -46,6 +47,7 @@ interface Needs {
   readonly approvals: Approvals
   readonly events: EventStore
   readonly live: LiveEvents
+  readonly slots: StreamSlots
   readonly rename: SessionStore['rename']
 }
 
@@ -94,6 +96,7 @@ export function composeDialects(needs: Needs) {
         runtimes: needs.runtimes,
         gateway: needs.gateway,
         keys,
+        slots: needs.slots,
         toRecord: row => opencodeSession(toSession(row)),
         shutdown: needs.shutdown,
       })

@@ -5,6 +5,7 @@ import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
 import type { Log } from '../platform/log.ts'
@@ -63,6 +64,7 @@ export function composeSessions(needs: Needs) {
 
   // the log
   const events = eventStore(pool)
+  const slots = new StreamSlots()
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const eventLog = createEventLog({ pool, store: events, live })
 
@@ -129,6 +131,7 @@ export function composeSessions(needs: Needs) {
     approvals,
     events,
     live,
+    slots,
     leases,
     runner,
     disposal,
@@ -143,7 +146,7 @@ export function composeSessions(needs: Needs) {
         workspaceOf: needs.workspaceOf,
       })
       serveApprovals(app, { approvals })
-      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, shutdown })
+      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
     },
   }
 }

@@ -118,6 +118,8 @@ export interface SessionEventTable {
   id: string
   type: string
   payload: Json<JsonObject>
+  /** Of the payload, in UTF-8; null in rows of older releases. */
+  bytes: number | null
   fence: number
   created_at: DefaultTime
 }

@@ -31,10 +31,18 @@ export class FrameWriter {
   }
 
   /** False when the reader is gone or was cut. */
-  async write(text: string): Promise<boolean> {
+  async write(frame: string | Buffer): Promise<boolean> {
     if (this.#signal.aborted) return false
-    if (this.#response.write(text)) return true
+    if (this.#response.write(frame)) return true
     return this.#drained()
+  }
+
+  /** Ends the stream; a reader that does not take the rest in time is cut. */
+  end(): void {
+    this.#response.end()
+    if (this.#response.destroyed) return
+    const timer = setTimeout(() => this.#response.destroy(), this.#slowReaderMs)
+    this.#response.once('close', () => clearTimeout(timer))
   }
 
   #drained(): Promise<boolean> {

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { SessionEvent } from '../../contract/events.ts'
 import type { OpencodeSession } from '../../contract/sessions.ts'
 import { sseFrame } from '../../contract/sse.ts'
 import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writer.ts'
@@ -7,6 +6,7 @@ import { newId } from '../platform/ids.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/event-store.ts'
 import type { LiveEvents, Subscription } from '../sessions/live-events.ts'
+import { eventOf, type LogFrame } from '../sessions/log-page.ts'
 import { type BusEvent, EventMapping, tellsOfRecord } from './events.ts'
 import type { FeedStore } from './feed-store.ts'
 import { type News, type SessionFeed, together } from './session-feed.ts'
@@ -14,6 +14,7 @@ import { type News, type SessionFeed, together } from './session-feed.ts'
 export interface BusDeps {
   readonly feed: Pick<SessionFeed, 'listen'>
   readonly store: Pick<FeedStore, 'contextOf'>
+  /** For the lists that are read beside the stream. */
   readonly events: Pick<EventStore, 'page'>
   readonly live: Pick<LiveEvents, 'subscribe'>
   /** How long a reader may not read; 30,000 unless given. */
@@ -43,7 +44,6 @@ interface Followed {
 
 const isAhead = ({ after, heard }: Followed): boolean => after > heard
 
-const pageSize = 200
 const retryMs = 500
 const maxFollowed = 200
 /** Sessions of which a reader has not heard yet. */
@@ -73,7 +73,7 @@ export async function writeBus(
     clearInterval(heartbeat)
     leave()
     bus.close()
-    response.end()
+    writer.end()
   }
 }
 
@@ -147,18 +147,18 @@ class Bus {
     const followed = this.#followed.get(sessionId) ?? (await this.#follow(sessionId, first))
     followed.heard = last
     while (followed.after < last) {
-      const events = followed.subscription.take(followed.after) ?? (await this.#page(sessionId, followed.after))
-      if (events.length === 0 || !(await this.#writeAll(sessionId, followed, events))) return !this.#signal.aborted
+      const frames = await this.#read(followed, last)
+      if (frames.length === 0 || !(await this.#writeAll(sessionId, followed, frames))) return !this.#signal.aborted
     }
     // What is forgotten too soon would be written again when it is heard of.
     if (followed.mapping.isOver && !isAhead(followed)) this.#forget(sessionId, followed)
     return true
   }
 
-  async #writeAll(sessionId: string, followed: Followed, events: readonly SessionEvent[]): Promise<boolean> {
-    for (const event of events) {
-      followed.after = event.seq
-      for (const mapped of followed.mapping.take(event)) {
+  async #writeAll(sessionId: string, followed: Followed, frames: readonly LogFrame[]): Promise<boolean> {
+    for (const frame of frames) {
+      followed.after = frame.seq
+      for (const mapped of followed.mapping.take(eventOf(frame))) {
         if (!(await this.#write(mapped, sessionId))) return false
       }
     }
@@ -174,9 +174,9 @@ class Bus {
     const start = await this.#untilThere(() => this.#deps.store.contextOf(sessionId, first))
     const followed = { mapping, subscription, after: (start ?? first) - 1, heard: first }
     while (followed.after < first - 1) {
-      const known = await this.#page(sessionId, followed.after, first - 1 - followed.after)
+      const known = (await this.#read(followed, first)).filter(({ seq }) => seq < first)
       if (known.length === 0) break
-      for (const event of known) mapping.take(event)
+      for (const frame of known) mapping.take(eventOf(frame))
       followed.after = known.at(-1)?.seq ?? first
     }
     const oldest =
@@ -191,9 +191,8 @@ class Bus {
     this.#followed.delete(sessionId)
   }
 
-  async #page(sessionId: string, after: number, limit = pageSize): Promise<SessionEvent[]> {
-    const page = () => this.#deps.events.page(sessionId, after, Math.min(limit, pageSize))
-    return (await this.#untilThere(page)) ?? []
+  async #read({ subscription, after }: Followed, heardLast: number): Promise<readonly LogFrame[]> {
+    return (await this.#untilThere(() => subscription.read(after, heardLast))) ?? []
   }
 
   /** Goes on trying while the database is away; undefined when the reader leaves before. */

@@ -48,9 +48,11 @@ export class EventMapping {
     this.#note(event)
     const isEnd = endsRun(event)
     if (isEnd) this.#isOver = true
-    return [...this.#beginning(event), ...this.#messages(touched), ...this.#questionsOf(event, answerId)].concat(
+    const told = [...this.#beginning(event), ...this.#messages(touched), ...this.#questionsOf(event, answerId)].concat(
       isEnd ? this.#ending(event, touched) : this.#others(event),
     )
+    this.#reading.dropSettled()
+    return told
   }
 
   /** A text that is being written. It may be lost: the part comes whole once it is done. */

@@ -7,6 +7,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { fastifyPath } from '../http/paths.ts'
+import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { notFound } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
@@ -26,6 +27,7 @@ export interface OpencodeDeps {
   readonly runtimes: Pick<RuntimeRegistry, 'list'>
   readonly gateway: Pick<Gateway, 'models'>
   readonly keys: Pick<Keys, 'watch'>
+  readonly slots: StreamSlots
   /** The public record of a session. */
   readonly toRecord: (row: Awaited<ReturnType<Sessions['find']>>) => OpencodeSession
   readonly shutdown: AbortSignal
@@ -44,7 +46,7 @@ export function serveOpencode(app: FastifyInstance, deps: OpencodeDeps): void {
 
 function serveStream(
   app: FastifyInstance,
-  { bus, sessions, keys, toRecord, shutdown }: OpencodeDeps,
+  { bus, sessions, keys, slots, toRecord, shutdown }: OpencodeDeps,
   route: typeof opencodeRoutes.events | typeof opencodeRoutes.globalEvents,
   wrap: (event: BusEvent) => object,
 ): void {
@@ -54,6 +56,7 @@ function serveStream(
     config: { route },
     async handler(request, reply) {
       const { caller } = request
+      const release = slots.take(caller)
       const watched = keys.watch(caller)
       const options = {
         owner: caller.ownerScope,
@@ -62,7 +65,10 @@ function serveStream(
         wrap,
         shutdown: AbortSignal.any([shutdown, watched.signal]),
       }
-      await writeBus(reply.raw, request.id, { deps: bus, options }).finally(watched.close)
+      await writeBus(reply.raw, request.id, { deps: bus, options }).finally(() => {
+        watched.close()
+        release()
+      })
     },
   })
 }

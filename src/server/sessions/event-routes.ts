@@ -3,6 +3,7 @@ import { eventRoutes } from '../../contract/events.ts'
 import { bind, routeSchema } from '../http/bind.ts'
 import { createdRange } from '../http/created-range.ts'
 import { fastifyPath } from '../http/paths.ts'
+import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
@@ -17,6 +18,7 @@ interface Deps {
   readonly live: LiveEvents
   readonly tickets: TicketStore
   readonly keys: Pick<Keys, 'watch'>
+  readonly slots: StreamSlots
   readonly shutdown: AbortSignal
 }
 
@@ -25,7 +27,8 @@ const defaultLimit = 100
 const pastTheEnd = Number.MAX_SAFE_INTEGER
 
 /** The event routes: list, send, stream. Events stay readable after the session was deleted. */
-export function serveEvents(app: FastifyInstance, { sessions, store, live, tickets, keys, shutdown }: Deps): void {
+export function serveEvents(app: FastifyInstance, deps: Deps): void {
+  const { sessions, store, live, tickets, keys, slots, shutdown } = deps
   bind(app, eventRoutes.list, async ({ params, query }, caller) => {
     const { id } = await sessions.find(params.session_id, caller)
     const { order = 'asc', limit = defaultLimit } = query
@@ -58,17 +61,20 @@ export function serveEvents(app: FastifyInstance, { sessions, store, live, ticke
       const asked = request.query as StreamQuery
       const session = await sessions.find(id, request.caller)
       const after = await positionOf(request, asked, session.id)
+      const release = slots.take(request.caller)
       const watched = keys.watch(request.caller)
       reply.hijack()
       await writeEventStream(reply.raw, request.id, {
-        store,
         live,
         sessionId: id,
         after,
         withPreviews: wantsPreviews(asked),
         isOver: session.deleted_at !== null,
         shutdown: AbortSignal.any([shutdown, watched.signal]),
-      }).finally(watched.close)
+      }).finally(() => {
+        watched.close()
+        release()
+      })
     },
   })
 

@@ -112,3 +112,33 @@ test('an append is told once to whoever listens, with its numbers and the owner 
   await client.end()
   assert.deepEqual(heard, [`${sessionId} 3 1 ada`])
 })
+
+test('V2: a page for readers has what 256 KB hold, or one event that is larger, and says how long the log is', async () => {
+  const sessionId = await storedSession(database.pool)
+  const sized = (bytes: number) => withId({ type: 'agent.message', text: 'x'.repeat(bytes) })
+  const sizes = [100_000, 100_000, 100_000, 1_000_000, 10]
+  for (const bytes of sizes) await store.append(sessionId, [sized(bytes)])
+  const pageAt = async (after: number) => {
+    const page = await store.boundedPage(sessionId, after)
+    return [seqs(page?.events ?? []), page?.last]
+  }
+  assert.deepEqual(await pageAt(0), [[1, 2], 5])
+  assert.deepEqual(await pageAt(2), [[3], 5])
+  assert.deepEqual(await pageAt(3), [[4], 5])
+  assert.deepEqual(await pageAt(4), [[5], 5])
+  assert.deepEqual(await pageAt(5), [[], 5])
+  // Rows of an older release have no size.
+  await database.pool.query('update session_events set bytes = null where session_id = $1', [sessionId])
+  assert.deepEqual(await pageAt(0), [[1, 2], 5])
+  assert.equal(await store.boundedPage('nope', 0), undefined)
+})
+
+test('R2: the size of a log is counted in bytes of UTF-8', async () => {
+  const sessionId = await storedSession(database.pool)
+  const text = 'ü€😀'
+  await store.append(sessionId, [withId({ type: 'agent.message', text })])
+  const { rows } = await database.pool.query('select log_bytes from sessions where id = $1', [sessionId])
+  const sizes = await database.pool.query('select bytes from session_events where session_id = $1', [sessionId])
+  const bytes = Buffer.byteLength(JSON.stringify({ text }))
+  assert.deepEqual([rows[0], sizes.rows[0]], [{ log_bytes: bytes }, { bytes }])
+})

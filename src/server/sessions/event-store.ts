@@ -23,8 +23,8 @@ const appendText = (condition: string) => `
     where id = $1 and ${condition} deleted_at is null
     returning next_seq - cardinality($2::text[]) as first, fence, owner_id
   ), stored as (
-    insert into session_events (session_id, seq, id, type, payload, fence)
-    select $1, held.first + e.n - 1, e.id, e.type, e.payload::json, held.fence
+    insert into session_events (session_id, seq, id, type, payload, bytes, fence)
+    select $1, held.first + e.n - 1, e.id, e.type, e.payload::json, octet_length(e.payload), held.fence
     from held, unnest($2::text[], $3::text[], $4::text[]) with ordinality as e (id, type, payload, n)
     returning seq, created_at
   )
@@ -37,6 +37,34 @@ const unfenced = appendText('')
 const pageText = `
   select seq, id, type, payload, created_at from session_events
   where session_id = $1 and seq > $2 order by seq limit $3`
+
+/** What one page for readers may hold: readers that do not read keep one each. */
+export const pageBytes = 256 * 1024
+const pageEvents = 200
+/** About what an event's own fields add to its payload. */
+const envelopeBytes = 160
+const sizeOf = `coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes}`
+
+// Only the sizes of the candidates are read, and the payloads of those that fit.
+const boundedPageText = `
+  with log as (select next_seq - 1 as last from sessions where id = $1),
+  sized as (
+    select seq, sum(${sizeOf}) over (order by seq) as upto
+    from (
+      select seq, bytes, payload from session_events where session_id = $1 and seq > $2 order by seq limit ${pageEvents}
+    ) candidates
+  )
+  select log.last, e.seq, e.id, e.type, e.payload, e.created_at
+  from log left join session_events e on e.session_id = $1 and e.seq in (
+    select seq from sized where upto <= ${pageBytes} or seq = $2 + 1
+  )
+  order by e.seq`
+
+/** A page of a log with the number of the log's last event. */
+export interface BoundedPage {
+  readonly events: readonly SessionEvent[]
+  readonly last: number
+}
 
 /** Table `session_events`: the log of each session, numbered 1, 2, 3 ... without a gap. */
 export type EventStore = ReturnType<typeof eventStore>
@@ -81,6 +109,20 @@ export function eventStore(pool: Pool) {
     async page(sessionId: string, after: number, limit: number): Promise<SessionEvent[]> {
       const { rows } = await pool.query<Row>({ name: 'event_page', text: pageText, values: [sessionId, after, limit] })
       return rows.map(toEvent)
+    },
+
+    /**
+     * The events after `after`, in order: as many as 256 KB hold, or the next one if it is larger. Both answers are of one
+     * moment. Undefined when there is no such session.
+     */
+    async boundedPage(sessionId: string, after: number): Promise<BoundedPage | undefined> {
+      const { rows } = await pool.query<Row & { last: number }>({
+        name: 'bounded_page',
+        text: boundedPageText,
+        values: [sessionId, after],
+      })
+      const [first] = rows
+      return first && { last: first.last, events: rows.filter(({ seq }) => seq !== null).map(toEvent) }
     },
 
     /** Events of some types and of some time, in either order. Types undefined: all. */
@@ -140,7 +182,7 @@ export const withId = ({ id, type, ...payload }: NewEvent): NamedEvent => ({ id:
 
 function columnsOf(sessionId: string, events: readonly NamedEvent[]): unknown[] {
   const payloads = events.map(({ payload }) => JSON.stringify(payload))
-  const bytes = payloads.reduce((sum, payload) => sum + payload.length, 0)
+  const bytes = payloads.reduce((sum, payload) => sum + Buffer.byteLength(payload), 0)
   return [sessionId, events.map(({ id }) => id), events.map(({ type }) => type), payloads, bytes]
 }
 

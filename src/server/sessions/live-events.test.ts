@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import type { SessionEvent } from '../../contract/events.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createLog } from '../platform/log.ts'
-import type { EventStore } from './event-store.ts'
 import { LiveEvents } from './live-events.ts'
 
 const event = (seq: number): SessionEvent => ({ id: `evt_${seq}`, type: 'agent.message', processed_at: '', seq })
-const seqs = (events: readonly SessionEvent[] | undefined) => events?.map(({ seq }) => seq)
+const seqs = (frames: readonly { readonly seq: number }[] | undefined) => frames?.map(({ seq }) => seq)
 const never = new AbortController().signal
+const pageEvents = 200
 
 /** Live events over a log whose length the test sets. */
 function createRig(t: Pick<TestContext, 'after'>) {
@@ -17,10 +17,20 @@ function createRig(t: Pick<TestContext, 'after'>) {
   const reconnects: (() => void)[] = []
   const rig = {
     last: 0,
+    /** Reads of the table. */
+    reads: 0,
+    isRemoved: false,
     hear: (hint: string) => hearers.get('session_events')?.(hint),
     reconnect: () => reconnects[0]?.(),
   }
-  const store = { lastSeqs: async (ids: readonly string[]) => ids.map(id => ({ id, last: rig.last })) } as EventStore
+  const store = {
+    lastSeqs: async (ids: readonly string[]) => ids.map(id => ({ id, last: rig.last })),
+    async boundedPage(_id: string, after: number) {
+      rig.reads++
+      const count = rig.isRemoved ? 0 : Math.max(0, Math.min(pageEvents, rig.last - after))
+      return { last: rig.last, events: Array.from({ length: count }, (_, at) => event(after + at + 1)) }
+    },
+  }
   const notifications: Notifications = {
     on: (channel, listener) => void hearers.set(channel, listener),
     onReconnect: listener => void reconnects.push(listener),
@@ -33,47 +43,79 @@ function createRig(t: Pick<TestContext, 'after'>) {
   return { rig, live }
 }
 
-test('events of this process are handed on in order, without a look at the table', t => {
-  const { live } = createRig(t)
+test('events of this process are handed on in order, without a look at the table', async t => {
+  const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
+  assert.deepEqual(seqs(await reader.read(0)), [])
   live.publish('s', [event(1), event(2)])
   live.publish('s', [event(3)])
-  assert.deepEqual(seqs(reader.take(0)), [1, 2, 3])
-  live.publish('s', [event(4)])
-  assert.deepEqual(seqs(reader.take(3)), [4])
+  assert.deepEqual(seqs(await reader.read(0)), [1, 2])
+  assert.deepEqual(seqs(await reader.read(1)), [2])
+  assert.deepEqual(seqs(await reader.read(2)), [3])
+  assert.equal(rig.reads, 1)
 })
 
-test('events that do not follow on what the reader has send it to the table', t => {
-  const { live } = createRig(t)
+test('events that do not follow on what the reader has send it to the table', async t => {
+  const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
+  await reader.read(0)
+  rig.last = 5
   live.publish('s', [event(5)])
-  assert.equal(reader.take(2), undefined)
-  live.publish('s', [event(6)])
-  live.publish('s', [event(8)])
-  assert.equal(reader.take(5), undefined)
+  assert.deepEqual(seqs(await reader.read(2)), [3, 4, 5])
+  assert.equal(rig.reads, 2)
 })
 
-test('a reader that is far behind is sent to the table instead of kept in memory', t => {
-  const { live } = createRig(t)
+test('V2: a reader that is far behind is sent to the table instead of kept in memory', async t => {
+  const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
+  await reader.read(0)
+  rig.last = 1_000
   for (let seq = 1; seq <= 1_000; seq++) live.publish('s', [event(seq)])
-  assert.equal(reader.take(0), undefined)
+  assert.equal(seqs(await reader.read(0))?.length, pageEvents)
+  assert.equal(rig.reads, 2)
 })
 
-test('whatever order news comes in, what a reader takes follows on what it has, without a gap', t => {
+test('V2: a hint costs one read of the table for all readers of the session', async t => {
+  const { rig, live } = createRig(t)
+  const readers = Array.from({ length: 100 }, () => live.subscribe('s'))
+  const readAll = (after: number) => Promise.all(readers.map(reader => reader.read(after).then(seqs)))
+  await readAll(0)
+  assert.equal(rig.reads, 1)
+  rig.last = 2
+  rig.hear('s 2')
+  assert.deepEqual(await readAll(0), Array(100).fill([1, 2]))
+  // Those who come late find it too, and at the end of the log nobody asks.
+  assert.deepEqual(await readAll(1), Array(100).fill([2]))
+  assert.deepEqual(await readAll(2), Array(100).fill([]))
+  assert.equal(rig.reads, 2)
+})
+
+test('a reader is told when the log was removed', async t => {
+  const { rig, live } = createRig(t)
+  const reader = live.subscribe('s')
+  rig.last = 3
+  rig.isRemoved = true
+  assert.equal(await reader.read(0), undefined)
+})
+
+test('whatever order news comes in, what a reader gets follows on what it has, without a gap', async t => {
   const news = fc.array(fc.oneof(fc.nat({ max: 12 }), fc.record({ hint: fc.nat({ max: 12 }) })), { maxLength: 30 })
-  fc.assert(
-    fc.property(news, fc.nat({ max: 12 }), (all, after) => {
+  await fc.assert(
+    fc.asyncProperty(news, fc.nat({ max: 12 }), async (all, after) => {
       const { rig, live } = createRig(t)
       const reader = live.subscribe('s')
+      await reader.read(0)
       for (const item of all) {
+        const seq = typeof item === 'number' ? item : item.hint
+        rig.last = Math.max(rig.last, seq)
         if (typeof item === 'number') live.publish('s', [event(item)])
         else rig.hear(`s ${item.hint}`)
       }
-      const taken = seqs(reader.take(after)) ?? []
+      const got: number[] = []
+      for (let at = after; at < rig.last; at = got.at(-1) ?? at) got.push(...(seqs(await reader.read(at)) ?? []))
       assert.deepEqual(
-        taken,
-        taken.map((_, at) => after + at + 1),
+        got,
+        Array.from({ length: Math.max(0, rig.last - after) }, (_, at) => after + at + 1),
       )
     }),
   )
@@ -121,11 +163,12 @@ test('news that came before the wait is not waited for, and an old hint wakes no
   await wait
 })
 
-test('readers of one session hear nothing of another, and a closed reader is forgotten', t => {
+test('readers of one session hear nothing of another, and a closed reader is forgotten', async t => {
   const { live } = createRig(t)
   const [one, other] = [live.subscribe('one'), live.subscribe('other')]
+  await Promise.all([one.read(0), other.read(0)])
   live.publish('one', [event(1)])
-  assert.deepEqual([seqs(one.take(0)), other.take(0)], [[1], undefined])
+  assert.deepEqual([seqs(await one.read(0)), await other.read(0)], [[1], []])
   one.close()
   other.close()
   assert.equal(live.readerCount, 0)

@@ -3,12 +3,18 @@ import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import type { EventStore } from './event-store.ts'
+import { type LogFrame, type LogPage, pageOf } from './log-page.ts'
+import { PageCache } from './page-cache.ts'
 import { type Preview, RemotePreviews } from './remote-previews.ts'
 
-/** One reader that waits for news of a session. */
+/** One reader of a session's log. */
 export interface Subscription {
-  /** Events that follow directly on `after`, or undefined when the table must be read. */
-  take(after: number): SessionEvent[] | undefined
+  /**
+   * The events that follow on `after`: at most a page, from the memory that readers share, or from the table, which is read
+   * once for all who want the same. Empty at the end of the log, undefined when the log is gone. `heardLast` is a number
+   * that the log has reached, as far as the caller knows. Rejects with `unavailable`.
+   */
+  read(after: number, heardLast?: number): Promise<readonly LogFrame[] | undefined>
   /** Resolves when there may be something after `after`, or the signal aborts. */
   wait(after: number, signal: AbortSignal): Promise<void>
   /** Resolves at the next news of any kind, or when the signal aborts. */
@@ -17,7 +23,7 @@ export interface Subscription {
 }
 
 interface Deps {
-  readonly store: EventStore
+  readonly store: Pick<EventStore, 'boundedPage' | 'lastSeqs'>
   readonly notifications: Notifications
   /** Names this process among its neighbours. */
   readonly owner: string
@@ -25,15 +31,22 @@ interface Deps {
 }
 
 interface Reader {
-  /** The highest number heard of. */
-  last: number
-  /** Fresh events in order, without a gap; dropped when too many wait. */
-  inbox: SessionEvent[]
   wake: () => void
   readonly onPreview: ((preview: Preview) => void) | undefined
 }
 
-const maxInbox = 200
+/** A session that has readers in this process, and what they share. */
+interface Followed {
+  readonly id: string
+  readonly readers: Set<Reader>
+  /** The highest number heard of. */
+  last: number
+  /** True once the table was read: from then on `last` grows with every hint and look. */
+  isKnown: boolean
+  /** Reads of the table that are on their way, by the number they start behind. */
+  readonly reads: Map<number, Promise<readonly LogFrame[] | undefined>>
+}
+
 const pollMs = 2_000
 
 /**
@@ -41,8 +54,9 @@ const pollMs = 2_000
  * of others, by a look at the table every 2 s when a hint was lost.
  */
 export class LiveEvents {
-  readonly #readers = new Map<string, Set<Reader>>()
-  readonly #store: EventStore
+  readonly #followed = new Map<string, Followed>()
+  readonly #pages = new PageCache()
+  readonly #store: Deps['store']
   readonly #log: Log
   readonly #stopPolling: () => Promise<void>
   readonly #remote: RemotePreviews
@@ -57,39 +71,45 @@ export class LiveEvents {
       deliver: (sessionId, preview) => this.#deliver(sessionId, preview),
     })
     notifications.on('session_events', hint => this.#hear(hint))
-    notifications.onReconnect(() => void this.#catchUp([...this.#readers.keys()]))
-    this.#stopPolling = every(pollMs, () => this.#catchUp([...this.#readers.keys()]))
+    notifications.onReconnect(() => void this.#catchUp())
+    this.#stopPolling = every(pollMs, () => this.#catchUp())
   }
 
   /** Number of open readers. */
   get readerCount(): number {
     let count = 0
-    for (const readers of this.#readers.values()) count += readers.size
+    for (const { readers } of this.#followed.values()) count += readers.size
     return count
   }
 
   subscribe(sessionId: string, onPreview?: (preview: Preview) => void): Subscription {
-    const reader: Reader = { last: 0, inbox: [], wake: () => undefined, onPreview }
-    const readers = this.#readers.get(sessionId) ?? new Set()
-    this.#readers.set(sessionId, readers.add(reader))
+    const reader: Reader = { wake: () => undefined, onPreview }
+    const followed = this.#followed.get(sessionId) ?? newFollowed(sessionId)
+    this.#followed.set(sessionId, followed)
+    followed.readers.add(reader)
     if (onPreview) this.#remote.announce(sessionId)
     return {
-      take: after => takeFollowing(reader, after),
-      wait: (after, signal) => (reader.last > after ? Promise.resolve() : woken(reader, signal)),
+      read: (after, heardLast) => this.#read(followed, after, heardLast),
+      wait: (after, signal) => (followed.last > after ? Promise.resolve() : woken(reader, signal)),
       change: signal => woken(reader, signal),
       close: () => {
-        readers.delete(reader)
-        if (readers.size === 0 && this.#readers.get(sessionId) === readers) this.#readers.delete(sessionId)
+        followed.readers.delete(reader)
+        if (followed.readers.size > 0 || this.#followed.get(sessionId) !== followed) return
+        this.#followed.delete(sessionId)
+        this.#pages.forget(sessionId)
       },
     }
   }
 
   /** Hands stored events to the readers of this process. */
   publish(sessionId: string, events: readonly SessionEvent[]): void {
-    for (const reader of this.#readers.get(sessionId) ?? []) {
-      for (const event of events) offer(reader, event)
-      reader.wake()
-    }
+    const followed = this.#followed.get(sessionId)
+    const last = events.at(-1)?.seq
+    if (!followed || last === undefined) return
+    // Until somebody has read, those who are here wait for news of another kind.
+    if (followed.isKnown) this.#keep(followed, pageOf(sessionId, events))
+    followed.last = Math.max(followed.last, last)
+    wake(followed)
   }
 
   /** Hands a preview to those readers who asked for previews. */
@@ -100,15 +120,15 @@ export class LiveEvents {
 
   async stop(): Promise<void> {
     await Promise.all([this.#stopPolling(), this.#remote.stop()])
-    for (const readers of this.#readers.values()) for (const reader of readers) reader.wake()
+    for (const followed of this.#followed.values()) wake(followed)
   }
 
   #deliver(sessionId: string, preview: Preview): void {
-    for (const reader of this.#readers.get(sessionId) ?? []) reader.onPreview?.(preview)
+    for (const { onPreview } of this.#followed.get(sessionId)?.readers ?? []) onPreview?.(preview)
   }
 
   *#previewed(): Generator<string> {
-    for (const [sessionId, readers] of this.#readers) {
+    for (const [sessionId, { readers }] of this.#followed) {
       if ([...readers].some(({ onPreview }) => onPreview)) yield sessionId
     }
   }
@@ -120,15 +140,42 @@ export class LiveEvents {
   }
 
   #advance(sessionId: string, last: number): void {
-    for (const reader of this.#readers.get(sessionId) ?? []) {
-      if (last <= reader.last) continue
-      reader.last = last
-      reader.wake()
-    }
+    const followed = this.#followed.get(sessionId)
+    if (!followed || last <= followed.last) return
+    followed.last = last
+    wake(followed)
   }
 
-  async #catchUp(sessionIds: readonly string[]): Promise<void> {
-    const watched = sessionIds.filter(id => this.#readers.has(id))
+  async #read(followed: Followed, after: number, heardLast = 0): Promise<readonly LogFrame[] | undefined> {
+    followed.last = Math.max(followed.last, heardLast)
+    const page = this.#pages.find(followed.id, after + 1)
+    if (page) return page.frames.slice(after + 1 - page.first)
+    if (followed.isKnown && followed.last <= after) return []
+    return followed.reads.get(after) ?? this.#readTable(followed, after)
+  }
+
+  #readTable(followed: Followed, after: number): Promise<readonly LogFrame[] | undefined> {
+    const reading = this.#load(followed, after).finally(() => followed.reads.delete(after))
+    followed.reads.set(after, reading)
+    return reading
+  }
+
+  async #load(followed: Followed, after: number): Promise<readonly LogFrame[] | undefined> {
+    const found = await this.#store.boundedPage(followed.id, after)
+    const page = found && pageOf(followed.id, found.events)
+    if (!found || (!page && found.last > after)) return undefined
+    followed.isKnown = true
+    this.#keep(followed, page)
+    this.#advance(followed.id, found.last)
+    return page?.frames ?? []
+  }
+
+  #keep(followed: Followed, page: LogPage | undefined): void {
+    if (page && this.#followed.get(followed.id) === followed) this.#pages.add(page)
+  }
+
+  async #catchUp(): Promise<void> {
+    const watched = [...this.#followed.keys()]
     if (watched.length === 0) return
     try {
       for (const { id, last } of await this.#store.lastSeqs(watched)) this.#advance(id, last)
@@ -138,20 +185,10 @@ export class LiveEvents {
   }
 }
 
-function offer(reader: Reader, event: SessionEvent): void {
-  const expected = (reader.inbox.at(-1)?.seq ?? reader.last) + 1
-  if (event.seq >= expected) {
-    // A gap, or a reader that does not keep up: the table has it all.
-    if (event.seq > expected || reader.inbox.length >= maxInbox) reader.inbox = []
-    reader.inbox.push(event)
-  }
-  reader.last = Math.max(reader.last, event.seq)
-}
+const newFollowed = (id: string): Followed => ({ id, readers: new Set(), last: 0, isKnown: false, reads: new Map() })
 
-function takeFollowing(reader: Reader, after: number): SessionEvent[] | undefined {
-  const fresh = reader.inbox.filter(({ seq }) => seq > after)
-  reader.inbox = []
-  return fresh[0]?.seq === after + 1 ? fresh : undefined
+function wake({ readers }: Followed): void {
+  for (const reader of readers) reader.wake()
 }
 
 function woken(reader: Reader, signal: AbortSignal): Promise<void> {

@@ -46,6 +46,13 @@ export class MessageReading {
     return this.#answer && String(this.#answer.info['id'])
   }
 
+  /** Forgets the parts that no later event changes: for readers that want the changes only. */
+  dropSettled(): void {
+    for (const { parts } of this.messages) {
+      if (parts.length > 0) parts.splice(0, parts.length, ...parts.filter(isOpen))
+    }
+  }
+
   take(event: SessionEvent): Touched {
     if (event.type === 'user.message') {
       // A prompt that waits comes before the runs that follow it, and its answer right after it.
@@ -79,6 +86,10 @@ export class MessageReading {
     return answer ? extend(answer, event) : untouched
   }
 }
+
+/** A tool call without a result. */
+const isOpen = ({ type, state }: Part): boolean =>
+  type === 'tool' && (state as { readonly status: string }).status === 'running'
 
 const millis = ({ processed_at }: SessionEvent): number => Date.parse(processed_at)
 

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { SessionEvent } from '../../contract/events.ts'
 import { sseReader } from '../../contract/sse.ts'
-import type { EventStore } from './event-store.ts'
-import type { LiveEvents, Subscription } from './live-events.ts'
+import { createLog } from '../platform/log.ts'
+import { LiveEvents } from './live-events.ts'
 import { writeEventStream } from './stream.ts'
 
 const event = (seq: number, type = 'agent.message', text = ''): SessionEvent => ({
@@ -30,45 +30,62 @@ interface Stage {
   readonly shutdown: AbortController
   /** Number of streams whose writing has not ended. */
   open: number
-  /** Wakes every reader. */
+  /** Milliseconds after which a reader that does not read is cut. */
+  slowReaderMs: number
+  /** Tells every reader of the newest event, as this process does for its own writes. */
   wake(): void
+  /** Says how long the log is, as another process does. */
+  hint(): void
   preview(text: string): void
   read(options?: { after?: number; isOver?: boolean; withPreviews?: boolean }): Promise<IncomingMessage>
 }
 
+const noNotifications = (hears: Map<string, (hint: string) => void>) => ({
+  on: (channel: string, listener: (hint: string) => void) => void hears.set(channel, listener),
+  onReconnect: () => undefined,
+  send: () => undefined,
+  start: async () => undefined,
+  stop: async () => undefined,
+})
+/** Of a page in the fake table. */
+const pageEvents = 200
+const pageBytes = 256 * 1024
+
+/** As the table gives it: what fits, or one event that is larger. */
+function boundedPage(events: readonly SessionEvent[], after: number): SessionEvent[] {
+  const candidates = events.filter(({ seq }) => seq > after).slice(0, pageEvents)
+  let bytes = 0
+  return candidates.filter((event, at) => {
+    bytes += JSON.stringify(event).length
+    return bytes <= pageBytes || at === 0
+  })
+}
+
 /** A server with one session, whose log the test writes. */
 async function createStage(t: TestContext, events: SessionEvent[] = []): Promise<Stage> {
-  const wakes = new Set<() => void>()
-  const previews = new Set<(preview: never) => void>()
   const log: Log = { events, pages: 0 }
+  const lastOf = () => log.events.at(-1)?.seq ?? 0
   const store = {
-    async page(_id: string, after: number, limit: number) {
+    async boundedPage(_id: string, after: number) {
       log.pages++
       if (log.fail) throw new Error('the database is away')
-      return log.events.filter(({ seq }) => seq > after).slice(0, limit)
+      return { events: boundedPage(log.events, after), last: lastOf() }
     },
-  } as EventStore
-  const subscribe = (_id: string, onPreview?: (preview: never) => void): Subscription => {
-    if (onPreview) previews.add(onPreview)
-    const news = (signal: AbortSignal) =>
-      new Promise<void>(resolve => {
-        wakes.add(resolve)
-        signal.addEventListener('abort', () => resolve(), { once: true })
-      })
-    return { take: () => undefined, wait: (_after, signal) => news(signal), change: news, close: () => undefined }
+    lastSeqs: async () => [{ id: 's', last: lastOf() }],
   }
-  const live = { subscribe } as unknown as LiveEvents
+  const hears = new Map<string, (hint: string) => void>()
+  const live = new LiveEvents({ store, notifications: noNotifications(hears), owner: 'me', log: createLog('silent') })
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams
     stage.open++
     void writeEventStream(response, 'req_1', {
-      store,
       live,
       sessionId: 's',
       after: Number(query.get('after')),
       isOver: query.get('isOver') === 'true',
       withPreviews: query.get('withPreviews') === 'true',
       shutdown: stage.shutdown.signal,
+      slowReaderMs: stage.slowReaderMs,
     }).finally(() => stage.open--)
   })
   server.listen(0, '127.0.0.1')
@@ -77,17 +94,19 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
   t.after(async () => {
     server.closeAllConnections()
     server.close()
-    await once(server, 'close')
+    await Promise.all([once(server, 'close'), live.stop()])
   })
   const stage: Stage = {
     log,
     shutdown: new AbortController(),
     open: 0,
+    slowReaderMs: 30_000,
+    hint: () => hears.get('session_events')?.(`s ${lastOf()}`),
     wake() {
-      for (const wake of wakes) wake()
+      live.publish('s', log.events.slice(-1))
     },
     preview(text) {
-      for (const preview of previews) preview({ type: 'event_delta', text } as never)
+      live.preview('s', { type: 'event_delta', text })
     },
     async read(options = {}) {
       const query = new URLSearchParams(
@@ -182,20 +201,52 @@ test('a reader stays while the database is away, and misses nothing', async t =>
   await eventually(() => seen.length === 1)
 })
 
-test('a reader that does not read holds one page in memory, however long the log, and is let go when it leaves', async t => {
+test('V2: readers that do not read share one page, however long the log and however many they are, and are let go when they leave', async t => {
   const big = 'x'.repeat(100_000)
   const stage = await createStage(
     t,
     Array.from({ length: 2_000 }, (_, at) => event(at + 1, 'agent.message', big)),
   )
-  const stalled = await stage.read()
-  stalled.pause()
+  const stalled = await Promise.all(Array.from({ length: 20 }, () => stage.read()))
+  for (const response of stalled) response.pause()
   const healthy = collect(await stage.read({ after: 1_900 }))
   await eventually(() => healthy.seen.length === 100)
-  assert.ok(stage.log.pages <= 4, `${stage.log.pages} pages were read`)
-  assert.equal(stage.open, 2)
-  stalled.destroy()
+  // Two events fit into a page: 50 for the one who reads, and what the sockets of all the others take, once for all.
+  const readers = stalled.length
+  assert.ok(stage.log.pages < 50 + 5 * readers, `${stage.log.pages} pages were read`)
+  assert.equal(stage.open, readers + 1)
+  for (const response of stalled) response.destroy()
   await eventually(() => stage.open === 1)
+})
+
+test('V2: many readers of one session cost one look at the table', async t => {
+  const stage = await createStage(t, [event(1)])
+  const readers = await Promise.all(Array.from({ length: 50 }, async () => collect(await stage.read())))
+  await eventually(() => readers.every(({ seen }) => seen.length === 1))
+  const before = stage.log.pages
+  assert.ok(before <= 2, `${before} pages were read`)
+  stage.log.events.push(event(2))
+  stage.hint()
+  await eventually(() => readers.every(({ seen }) => seen.length === 2))
+  assert.equal(stage.log.pages, before + 1)
+})
+
+test('V2: a reader that does not read is cut after a while, and one that reads is not', async t => {
+  const big = 'x'.repeat(100_000)
+  const stage = await createStage(
+    t,
+    Array.from({ length: 1_000 }, (_, at) => event(at + 1, 'agent.message', big)),
+  )
+  stage.slowReaderMs = 200
+  const stalled = await stage.read()
+  stalled.pause()
+  const healthy = collect(await stage.read({ after: 990 }))
+  await eventually(() => stage.open === 1)
+  stage.log.events.push(event(1_001))
+  await eventually(() => {
+    stage.wake()
+    return healthy.seen.at(-1) === 1_001
+  })
 })
 
 test('every stream ends cleanly when the server stops, also that of a reader that does not read', async t => {

@@ -1,15 +1,13 @@
 import type { ServerResponse } from 'node:http'
-import type { SessionEvent } from '../../contract/events.ts'
 import { sseFrame } from '../../contract/sse.ts'
 import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writer.ts'
 import { pause } from '../platform/timers.ts'
-import type { EventStore } from './event-store.ts'
 import type { LiveEvents, Subscription } from './live-events.ts'
+import type { LogFrame } from './log-page.ts'
 import type { Preview } from './remote-previews.ts'
 
 interface StreamOptions {
-  readonly store: EventStore
-  readonly live: LiveEvents
+  readonly live: Pick<LiveEvents, 'subscribe'>
   readonly sessionId: string
   /** The number after which to start; 0 is the beginning. */
   readonly after: number
@@ -18,14 +16,16 @@ interface StreamOptions {
   readonly isOver: boolean
   /** Aborts when the server stops, and its reader resumes elsewhere; or when the reader's key is no longer valid. */
   readonly shutdown: AbortSignal
+  /** How long a reader may not read; 30,000 unless given. */
+  readonly slowReaderMs?: number
 }
 
-const pageSize = 200
 const retryMs = 500
 
 /**
  * Writes the log of a session from a position on, and goes on as it grows. Ends after `session.deleted`, when the reader
- * goes away or does not read for 30 s. Never more than one frame is buffered beyond the socket's own buffer.
+ * goes away or does not read for 30 s. A reader has at most one page in memory, which it shares with the other readers of
+ * the session; the next is asked for once the socket has taken this one.
  */
 export async function writeEventStream(
   response: ServerResponse,
@@ -39,7 +39,7 @@ export async function writeEventStream(
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   response.write('retry: 2000\n\n')
 
-  const writer = new FrameWriter(response, signal)
+  const writer = new FrameWriter(response, signal, options.slowReaderMs)
   const onPreview = options.withPreviews ? (preview: Preview) => writer.offer(previewFrame(preview)) : undefined
   const subscription = live.subscribe(sessionId, onPreview)
   const heartbeat = setInterval(() => writer.offer(': keep-alive\n\n'), heartbeatMs)
@@ -48,11 +48,11 @@ export async function writeEventStream(
   } finally {
     clearInterval(heartbeat)
     subscription.close()
-    response.end()
+    writer.end()
   }
 }
 
-interface Following extends Pick<StreamOptions, 'store' | 'sessionId' | 'isOver'> {
+interface Following extends Pick<StreamOptions, 'isOver'> {
   readonly subscription: Subscription
   readonly signal: AbortSignal
   readonly writer: FrameWriter
@@ -61,29 +61,37 @@ interface Following extends Pick<StreamOptions, 'store' | 'sessionId' | 'isOver'
 
 async function follow(state: Following): Promise<void> {
   while (!state.signal.aborted) {
-    const events = state.subscription.take(state.after) ?? (await nextPage(state))
-    for (const event of events ?? []) {
-      if (!(await state.writer.write(eventFrame(event)))) return
-      state.after = event.seq
-      if (event.type === 'session.deleted') return
-    }
-    if (events?.length !== 0) continue
+    const frames = await nextFrames(state)
+    if (frames === 'gone') return
+    if (!(await writeAll(state, frames ?? []))) return
+    if (frames?.length !== 0) continue
     if (state.isOver) return
     await state.subscription.wait(state.after, state.signal)
   }
 }
 
-/** The table's next page; undefined after a while when the database is away: the reader stays and tries again. */
-async function nextPage({ store, sessionId, after, signal }: Following): Promise<SessionEvent[] | undefined> {
+/** False when the stream is over: the session was deleted, or the reader is gone. */
+async function writeAll(state: Following, frames: readonly LogFrame[]): Promise<boolean> {
+  for (const { seq, type, data } of frames) {
+    if (!(await state.writer.write(data))) return false
+    state.after = seq
+    if (type === 'session.deleted') return false
+  }
+  return true
+}
+
+/** What comes next; undefined after a while when the database is away: the reader stays and tries again. */
+async function nextFrames({
+  subscription,
+  after,
+  signal,
+}: Following): Promise<readonly LogFrame[] | 'gone' | undefined> {
   try {
-    return await store.page(sessionId, after, pageSize)
+    return (await subscription.read(after)) ?? 'gone'
   } catch {
     await pause(retryMs, signal)
     return undefined
   }
 }
-
-const eventFrame = (event: SessionEvent): string =>
-  sseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) })
 
 const previewFrame = (preview: Preview): string => sseFrame({ event: preview.type, data: JSON.stringify(preview) })

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type LogPage, pageOf } from './log-page.ts'
+import { PageCache } from './page-cache.ts'
+
+function page(sessionId: string, first: number, text = ''): LogPage {
+  const made = pageOf(sessionId, [{ id: `evt_${first}`, type: 'agent.message', processed_at: '', seq: first, text }])
+  assert.ok(made)
+  return made
+}
+
+test('V2: the pages of all sessions together stay below the bound, and the oldest go first', () => {
+  const cache = new PageCache(100_000)
+  for (let at = 0; at < 50; at++) cache.add(page(`ses_${at}`, 1, 'x'.repeat(9_000)))
+  assert.ok(cache.bytes <= 100_000)
+  assert.equal(cache.find('ses_0', 1), undefined)
+  assert.ok(cache.find('ses_49', 1))
+})
+
+test('V2: a page that is larger than the bound stays until the next one', () => {
+  const cache = new PageCache(1_000)
+  cache.add(page('a', 1, 'x'.repeat(5_000)))
+  assert.ok(cache.find('a', 1))
+  cache.add(page('a', 2))
+  assert.equal(cache.find('a', 1), undefined)
+})
+
+test('a session without readers leaves nothing', () => {
+  const cache = new PageCache()
+  for (let at = 0; at < 100; at++) cache.add(page('a', at))
+  cache.forget('a')
+  assert.equal(cache.bytes, 0)
+})
