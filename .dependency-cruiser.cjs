@@ -127,6 +127,13 @@ module.exports = {
       to: { path: '^src/server/gateway/codecs/', pathNot: '^src/server/gateway/codecs/$1/' },
     },
     {
+      name: 'one-place-starts-programs',
+      comment: 'It decides which descriptors a child gets, and what happens when there are none left.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/server/platform/child-process\\.ts$|\\.test\\.ts$' },
+      to: { path: '^(node:)?child_process$', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'not-resolvable',
       severity: 'error',
       from: {},

@@ -25,6 +25,7 @@ const violations = [
   ['src/server/compose/access.ts', './ledger.ts', 'only-compose-knows-the-parts-of-the-wiring'],
   ['src/server/compose/http.ts', '../compose.ts', 'only-compose-and-main-know-everything'],
   ['src/server/agents/fake.ts', '../../../test/support/database.ts', 'no-sources-from-tests'],
+  ['src/server/agents/program.ts', 'node:child_process', 'one-place-starts-programs'],
   ['src/server/agents/lost.ts', './not-there.ts', 'not-resolvable'],
 ] as const
 

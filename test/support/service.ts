@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly dataDir?: string
   /** A fixed port, to start again where another process was; a free one by default. */
   readonly port?: number
+  /** A shell script whose `exec "$@"` becomes the service, to start it with other limits or with more descriptors. */
+  readonly launcher?: string
   /** How long to wait until it is ready; 30,000 by default. */
   readonly readyMs?: number
 }
@@ -55,7 +57,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const databaseUrl = options.databaseUrl ?? (await freshDatabase()).url
   const dataDir = options.dataDir ?? (await temporaryDataDir())
   const key = options.key === undefined ? 'sk-test-master-key-0123456789' : (options.key ?? '')
-  const child = spawn(process.execPath, program, {
+  const command = [process.execPath, ...program]
+  const [file = '', ...args] =
+    options.launcher === undefined ? command : ['bash', '-c', options.launcher, 'bash', ...command]
+  const child = spawn(file, args, {
     cwd: root,
     env: await environment(options, { databaseUrl, dataDir, key }),
     stdio: ['ignore', 'pipe', 'pipe'],

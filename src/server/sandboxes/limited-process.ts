@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { statfs } from 'node:fs/promises'
 import { type Duplex, Readable, Writable } from 'node:stream'
+import { startChild } from '../platform/child-process.ts'
 import { every } from '../platform/timers.ts'
 import { type KeptOutput, keptOutput } from './kept-output.ts'
 import type { ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
@@ -46,7 +47,7 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
   const complaint = keptOutput(complaintBytes)
   if (bounds.signal.aborted) return ended('cancelled', null, { output, complaint })
 
-  const child = startChild(launch)
+  const child = startFed(launch)
   const closed = closing(child)
   const bound = bind(child, launch, bounds)
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -107,8 +108,8 @@ export function watchDisk(folder: string, floorBytes: number, full: () => void):
 }
 
 /** Starts a program and feeds it what it reads first. */
-export function startChild({ file, args, env, input, isInputOpen, files = [], waits }: Launch): ChildProcess {
-  const child = spawn(file, args, {
+export function startFed({ file, args, env, input, isInputOpen, files = [], waits }: Launch): ChildProcess {
+  const child = startChild(file, args, {
     env,
     cwd: '/',
     stdio: [

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
+import { startChild } from '../platform/child-process.ts'
 import { pause } from '../platform/timers.ts'
 import { keptOutput } from './kept-output.ts'
-import { type Launch, startChild, watchDisk } from './limited-process.ts'
+import { type Launch, startFed, watchDisk } from './limited-process.ts'
 import type { BoundProgram, ProgramExit, ProgramFolders, SandboxLimits, SandboxProgram } from './sandbox.ts'
 
 const keptErrorBytes = 64 * 1024
@@ -18,7 +19,7 @@ interface Bounds {
 
 /** Starts a program that goes on until it ends, is stopped, its signal aborts or it fills the disk. */
 export function startProgram(launch: Launch, bounds: Bounds): SandboxProgram {
-  return supervised(startChild(launch), launch, bounds)
+  return supervised(startFed(launch), launch, bounds)
 }
 
 function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended }: Bounds): SandboxProgram {
@@ -91,7 +92,7 @@ interface Trusted extends Omit<Bounds, 'ended'> {
 
 /** Starts a program with the rights of the server, in a process group of its own that ends with it and with the server. */
 export function startTrusted({ command, env }: BoundProgram, { folders, ...bounds }: Trusted): SandboxProgram {
-  const child = spawn('/bin/sh', ['-c', guarded, 'sh', folders.workspace, command], {
+  const child = startChild('/bin/sh', ['-c', guarded, 'sh', folders.workspace, command], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folders.home, LANG: 'C.UTF-8', TERM: 'dumb', ...env },
     cwd: '/',
     detached: true,

@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process'
 import { chmod, chown, lchown, lstat, mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { runChild } from '../platform/child-process.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
@@ -201,6 +200,6 @@ async function deleteTree(folder: string): Promise<void> {
     await rm(folder, { recursive: true, force: true })
   } catch {
     const script = 'chmod -R u+rwX -- "$1" 2>/dev/null; exec rm -rf -- "$1"'
-    await promisify(execFile)('/bin/sh', ['-c', script, 'sh', folder], { env: { PATH: '/usr/bin:/bin' } })
+    await runChild('/bin/sh', ['-c', script, 'sh', folder], { env: { PATH: '/usr/bin:/bin' } })
   }
 }

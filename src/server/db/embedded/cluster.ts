@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -15,6 +14,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { startChild } from '../../platform/child-process.ts'
 import type { Account } from './account.ts'
 import { type Confinement, commandOf } from './confinement.ts'
 import { cannotStart, explain } from './explain.ts'
@@ -85,9 +85,9 @@ async function initdb(folder: string, { dataDir, maxConnections }: Place, confin
   ])
   const args = ['-D', folder, '-U', 'postgres', '--auth=reject', '--no-instructions', ...locale, ...given]
   const { file, args: all, options } = commandOf(confinement, 'initdb', args)
-  const child = spawn(file, all, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const child = startChild(file, all, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const output: string[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => output.push(String(chunk)))
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => output.push(String(chunk)))
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)

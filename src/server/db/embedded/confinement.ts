@@ -1,7 +1,7 @@
-import { execFile, type SpawnOptions } from 'node:child_process'
+import type { SpawnOptions } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { runChild } from '../../platform/child-process.ts'
 import { type Account, canEnter } from './account.ts'
 import { type Build, copyOf, hasLinks } from './binaries.ts'
 import { cannotStart, explain } from './explain.ts'
@@ -99,7 +99,7 @@ function closed(dataDir: string, cause?: unknown): Error {
 
 async function tryOut(way: Confinement): Promise<void> {
   const { file, args, options } = commandOf(way, 'postgres', ['--version'])
-  await promisify(execFile)(file, args, options)
+  await runChild(file, args, options)
 }
 
 function unusable({ build, capability }: Pick<Confinement, 'build' | 'capability'>, dataDir: string, failure: unknown) {

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { startChild } from '../../platform/child-process.ts'
 import type { Log } from '../../platform/log.ts'
 import { pause } from '../../platform/timers.ts'
 import { type Confinement, commandOf } from './confinement.ts'
@@ -22,14 +23,15 @@ const forcedStopMs = 3_000
 export function startServer(confinement: Confinement, folders: Folders, log: Log): ServerProcess {
   const { file, args, options } = commandOf(confinement, 'postgres', serverArgs(folders))
   // A group of its own: the terminal's Ctrl-C is for us, who need the database to end in order.
-  const child = spawn(file, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
+  const child = startChild(file, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   const lines: string[] = []
-  createInterface(child.stderr).on('line', line => {
+  const keep = (line: string) => {
     lines.push(line)
     if (lines.length > keptLines) lines.shift()
     if (line.includes('PANIC:')) log.error({ line }, 'embedded database')
     else log.debug({ line }, 'embedded database')
-  })
+  }
+  if (child.stderr) createInterface(child.stderr).on('line', keep)
   child.once('error', error => lines.push(String(error)))
   const ended = new Promise<void>(resolve => {
     child.once('close', resolve)

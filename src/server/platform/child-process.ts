@@ -1,0 +1,34 @@
+import { type ChildProcess, type ExecFileOptions, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { promisify } from 'node:util'
+import { AppError } from './errors.ts'
+import { closeInheritedDescriptors } from './inherited-descriptors.ts'
+
+let isClean = false
+
+/** Before the first program starts: later, no descriptor without the mark is ever opened, so nothing is paid for each. */
+function passOnlyWhatIsNamed(): void {
+  if (isClean) return
+  closeInheritedDescriptors()
+  isClean = true
+}
+
+/**
+ * Starts a program; the only place where this service does. It gets the descriptors that `stdio` names and no others. Its
+ * `error` event always has a listener, so that no failure to start or to signal it ends this process; callers listen for
+ * what they act on. Errors: `unavailable` when this process has no descriptors left for its pipes.
+ */
+export function startChild(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  passOnlyWhatIsNamed()
+  const child = spawn(file, args, options)
+  child.on('error', () => {})
+  // At the limit of open files Node returns a child without pipes and reports why one tick later.
+  if ((child.stdio as unknown) === undefined)
+    throw new AppError('unavailable', 'no process can be started: the limit of open files is reached; try again later')
+  return child
+}
+
+/** Runs a short program of our own choice to its end. Rejects when it fails, with its `stderr`. */
+export async function runChild(file: string, args: readonly string[], options: ExecFileOptions): Promise<void> {
+  passOnlyWhatIsNamed()
+  await promisify(execFile)(file, args, options)
+}
