@@ -6,6 +6,7 @@ import type { ApiKey } from '../contract/keys.ts'
 const secret = `sk-${'A'.repeat(46)}`
 const record = (changes: Partial<ApiKey> = {}): ApiKey => ({
   id: 'key_1',
+  parent_id: null,
   label: 'Laptop',
   owner_id: null,
   role: 'user',

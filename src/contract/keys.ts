@@ -12,6 +12,11 @@ const Count = Type.Integer(limits)
 /** A virtual key without its secret. Interface: Gateway API key record; Gaps: section 3. */
 export const ApiKey = Type.Object({
   id: Type.String(),
+  parent_id: Nullable(
+    Type.String({
+      description: 'The key that created this one: its budgets limit this key too, and its revocation ends it',
+    }),
+  ),
   label: Type.String(),
   owner_id: Nullable(Type.String({ description: 'The only owner whose objects the key sees; null: all owners' })),
   role: KeyRole,
@@ -88,7 +93,7 @@ export const keyRoutes = {
       include_revoked: Type.Optional(Type.Boolean({ description: 'Also those that were revoked' })),
     }),
     responses: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
-    summary: 'List virtual keys, newest first',
+    summary: 'List virtual keys, newest first; a limited admin key lists its descendants',
   }),
   create: route({
     ...base,
@@ -144,6 +149,6 @@ export const keyRoutes = {
     path: '/api/keys/{key_id}',
     params: KeyPath,
     responses: { 204: null },
-    summary: 'Revoke a virtual key for good; repeating it succeeds',
+    summary: 'Revoke a virtual key and its descendants for good; repeating it succeeds',
   }),
 }

@@ -90,12 +90,16 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
     /** Adds a virtual key without a secret. */
     key: async (
       id: string,
-      columns: { readonly revoked_at?: string; readonly expires_at?: string } = {},
+      columns: {
+        readonly revoked_at?: string
+        readonly expires_at?: string
+        readonly ancestors?: readonly string[]
+      } = {},
     ): Promise<void> => {
       const text = `
-        insert into api_keys (id, label, role, models, metadata, prefix, last4, created_by, revoked_at, expires_at)
-        values ($1, '', 'user', '[]', '{}', '', '', 'master', $2, $3)`
-      await pool.query(text, [id, columns.revoked_at, columns.expires_at])
+        insert into api_keys (id, label, role, models, metadata, prefix, last4, created_by, revoked_at, expires_at, ancestors)
+        values ($1, '', 'user', '[]', '{}', '', '', 'master', $2, $3, $4)`
+      await pool.query(text, [id, columns.revoked_at, columns.expires_at, columns.ancestors ?? []])
     },
     set: (scope: BudgetName['scope'], scope_id: string, given: Partial<BudgetLimits>): Promise<void> =>
       budgets.setLimits(pool, { scope, scope_id }, { ...limits, ...given }),

@@ -20,7 +20,11 @@ const ownedBy = (owner: string): Caller => ({ principal: owner, role: 'user', ow
 const programOf = (agentId: string): Caller => {
   const run = { session_id: 'ses_1', agent_id: agentId, owner_id: 'ada', prompt_id: 'msg_1', run_id: 'run_1' }
   const behalf = { run, memoryTools: ['save_memory'], refused: () => undefined }
-  return { ...ownedBy('ada'), key: { id: 'key_1', models: [], isLimited: false }, behalf }
+  return {
+    ...ownedBy('ada'),
+    key: { id: 'key_1', models: [], isLimited: false, isNarrow: false, expires: false },
+    behalf,
+  }
 }
 
 /** Where the interface has the memories of an agent. */

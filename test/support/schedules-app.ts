@@ -27,7 +27,12 @@ import { registryOf } from './registry-of.ts'
 const log = createLog('silent')
 const callers = {
   master: masterCaller,
-  ana: { principal: 'ana', role: 'user', ownerScope: 'ana', key: { id: 'key_ana', models: [], isLimited: true } },
+  ana: {
+    principal: 'ana',
+    role: 'user',
+    ownerScope: 'ana',
+    key: { id: 'key_ana', models: [], isLimited: true, isNarrow: true, expires: false },
+  },
   bo: { principal: 'bo', role: 'user', ownerScope: 'bo', key: undefined },
 } as const satisfies Record<string, Caller>
 type Name = keyof typeof callers

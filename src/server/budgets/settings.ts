@@ -4,6 +4,7 @@ import type { Audit } from '../audit/audit.ts'
 import { transaction } from '../db/connect.ts'
 import { sqlOfClient } from '../db/once.ts'
 import type { By, Caller } from '../http/caller.ts'
+import { isNarrow } from '../http/reach.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { BudgetLimits, BudgetName, BudgetRow, BudgetStore } from './store.ts'
 
@@ -25,23 +26,28 @@ export type BudgetSettings = ReturnType<typeof createBudgetSettings>
 
 export function createBudgetSettings({ pool, store, audit }: Deps) {
   /** Refuses what the caller cannot see, and limits of nothing. Whose it is otherwise. */
-  async function owned(name: BudgetName, { ownerScope }: Caller): Promise<string | null> {
+  async function owned(name: BudgetName, caller: Caller): Promise<string | null> {
+    const { ownerScope } = caller
     const owner = await store.ownerOf(name)
+    const within = ancestorOf(caller)
+    if (name.scope === 'key' && within !== undefined && !(await store.isWithin(name.scope_id, within)))
+      throw notFound('key', name.scope_id)
     if (owner === undefined || (ownerScope !== undefined && owner !== ownerScope))
       throw name.scope === 'owner' ? missing(name) : notFound(name.scope, name.scope_id)
     return owner
   }
 
-  /** An admin of one owner sets how that is shared out, not how much it is. */
-  function refuseOwnLimits({ scope }: BudgetName, { ownerScope }: Caller): void {
-    if (scope === 'owner' && ownerScope !== undefined)
-      throw new AppError('forbidden', 'forbidden: the budget of an owner is set by an admin of all owners')
+  /** A limited admin sets how the money of an owner is shared out, not how much it is. */
+  function refuseOwnLimits({ scope }: BudgetName, caller: Caller): void {
+    if (scope === 'owner' && isNarrow(caller))
+      throw new AppError('forbidden', 'forbidden: the budget of an owner is set by an admin without limits')
   }
 
   return {
-    async list({ scope, after, limit }: ListOf, { ownerScope }: Caller): Promise<Budget[]> {
+    async list({ scope, after, limit }: ListOf, caller: Caller): Promise<Budget[]> {
       const last = after === undefined ? undefined : parsedName(after)
-      return (await store.list({ scope, owner: ownerScope, after: last, limit })).map(toBudget)
+      const page = { scope, owner: caller.ownerScope, within: ancestorOf(caller), after: last, limit }
+      return (await store.list(page)).map(toBudget)
     },
 
     async get(name: BudgetName, caller: Caller): Promise<Budget> {
@@ -80,6 +86,9 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
     },
   }
 }
+
+/** The key whose descendants a limited admin sees; undefined: it sees all keys. */
+const ancestorOf = (caller: Caller): string | undefined => (isNarrow(caller) ? caller.key?.id : undefined)
 
 /** As lists are paged by it and the audit log shows it: `owner:acme`. */
 export const nameOf = ({ scope, scope_id }: BudgetName): string => `${scope}:${scope_id}`

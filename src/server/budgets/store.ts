@@ -33,6 +33,8 @@ interface ListOf {
   readonly scope: BudgetName['scope'] | undefined
   /** The only owner whose budgets are listed: its own, and those of its keys, agents and sessions; undefined lists all. */
   readonly owner: string | undefined
+  /** The only key whose budget, and whose descendants' budgets, are listed; undefined: those of all keys. */
+  readonly within: string | undefined
   /** The last one of the page before. */
   readonly after: BudgetName | undefined
   readonly limit: number
@@ -84,6 +86,11 @@ const ofOwner = `
     when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $2)
     else exists (select from sessions where id = b.scope_id and owner_id = $2) end`
 
+/** SQL that is true when a key is `ancestor` or descends from it; also when there is no ancestor to descend from. */
+const isWithin = (keyId: string, ancestor: string) => `
+  (${ancestor}::text is null or ${keyId} = ${ancestor}
+   or exists (select from api_keys where id = ${keyId} and ancestors @> array[${ancestor}]))`
+
 interface Options {
   /** SQL that reads the time; the database clock by default. */
   readonly clock?: string
@@ -115,14 +122,16 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
     },
 
     /** By scope and id. Keys without any limit are left out. */
-    async list({ scope, owner, after, limit }: ListOf): Promise<BudgetRow[]> {
+    async list({ scope, owner, within, after, limit }: ListOf): Promise<BudgetRow[]> {
       const text = `
         select ${texts.shown} from budgets b
         where ($1::text is null or b.scope = $1) and ($2::text is null or ${ofOwner})
           and (b.scope <> 'key' or num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0)
           and ($3::text is null or (b.scope, b.scope_id) > ($3, $4))
+          and (b.scope <> 'key' or ${isWithin('b.scope_id', '$6')})
         order by b.scope, b.scope_id limit $5`
-      return (await pool.query<BudgetRow>(text, [scope, owner, after?.scope, after?.scope_id, limit])).rows
+      const values = [scope, owner, after?.scope, after?.scope_id, limit, within]
+      return (await pool.query<BudgetRow>(text, values)).rows
     },
 
     /** The owner of what a budget would belong to; undefined when there is no such key, agent or session. */
@@ -131,6 +140,12 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       const tables = { key: 'api_keys', agent: 'agents', session: 'sessions' } as const
       const text = `select owner_id from ${tables[scope]} where id = $1`
       return (await pool.query<{ owner_id: string | null }>(text, [scope_id])).rows[0]?.owner_id
+    },
+
+    /** True for `ancestor` and its descendants. */
+    async isWithin(keyId: string, ancestor: string): Promise<boolean> {
+      const { rows } = await pool.query<{ is: boolean }>(`select ${isWithin('$1', '$2')} as is`, [keyId, ancestor])
+      return rows[0]?.is ?? false
     },
 
     /** Those of the given budgets that limit anything. */

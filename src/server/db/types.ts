@@ -283,6 +283,8 @@ export interface AuditLogTable {
 /** Table `api_keys`: virtual keys without their secret. */
 export interface ApiKeyTable {
   id: string
+  parent_id: string | null
+  ancestors: Generated<string[]>
   label: string
   owner_id: string | null
   role: 'user' | 'admin'

@@ -10,7 +10,7 @@ const ada: Caller = {
   principal: 'ada',
   role: 'user',
   ownerScope: 'ada',
-  key: { id: 'key_1', models: [], isLimited: false },
+  key: { id: 'key_1', models: [], isLimited: false, isNarrow: false, expires: false },
 }
 
 interface Setting {

@@ -5,8 +5,12 @@ export interface KeyAccess {
   readonly id: string
   /** Names of models or `provider/*`; empty allows all. */
   readonly models: readonly string[]
-  /** True: the key has a budget or a rate limit, so each of its model calls reserves first. */
+  /** True: the key or one of its ancestors has a budget or a rate limit, so each of its model calls reserves first. */
   readonly isLimited: boolean
+  /** True: the key, or one of its ancestors, has an owner, a list of models, a budget or a rate limit. */
+  readonly isNarrow: boolean
+  /** True: it is valid until a certain time only. */
+  readonly expires: boolean
 }
 
 /** Who calls: the result of authentication, seen by every handler. */

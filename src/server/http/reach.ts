@@ -1,10 +1,13 @@
 import { AppError } from '../platform/errors.ts'
-import type { By } from './caller.ts'
+import type { By, Caller } from './caller.ts'
+
+/** True for a caller that has an owner, a list of models, a budget or a rate limit, its own or inherited. */
+export const isNarrow = ({ ownerScope, key }: Caller): boolean => ownerScope !== undefined || key?.isNarrow === true
 
 /**
- * Throws `forbidden` for an admin key with an owner or a list of models: what serves a name here serves it for everybody,
- * and could lead such a key out of its bounds.
+ * Throws `forbidden` for a limited admin key: what serves a name, and at which price, does so for everyone, and could lead
+ * such a key out of its limits.
  */
-export function refuseNarrow({ caller: { ownerScope, key } }: By): void {
-  if (ownerScope !== undefined || (key && key.models.length > 0)) throw new AppError('forbidden', 'forbidden')
+export function refuseNarrow({ caller }: Pick<By, 'caller'>): void {
+  if (isNarrow(caller)) throw new AppError('forbidden', 'forbidden')
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StreamSlots } from './stream-slots.ts'
 
-const holderOf = (id: string) => ({ key: { id, models: [], isLimited: false } })
+const holderOf = (id: string) => ({ key: { id, models: [], isLimited: false, isNarrow: false, expires: false } })
 
 test('V2: a key has 200 event streams at most; others and the master key are not held back', () => {
   const slots = new StreamSlots()

@@ -14,6 +14,10 @@ export interface KeyFields {
 /** A key with its budget. */
 export interface KeyRow extends KeyFields, BudgetLimits {
   readonly id: string
+  /** The key that created this one; null: the master key. */
+  readonly parent_id: string | null
+  /** The parent, its parent and so on. */
+  readonly ancestors: readonly string[]
   readonly prefix: string
   readonly last4: string
   readonly revoked_at: Date | null
@@ -30,6 +34,7 @@ const usdOf = (amount: string | null): number | null => (amount === null ? null 
 
 /** What an admin has set, as the API names it. It holds no secret; the audit log keeps it too. */
 export const publicFields = (row: KeyRow) => ({
+  parent_id: row.parent_id,
   label: row.label,
   owner_id: row.owner_id,
   role: row.role,

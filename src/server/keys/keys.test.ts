@@ -19,6 +19,7 @@ test('POST /api/keys without a body is 201 with a key that may do all a user may
   assert.deepEqual([prefix, last4], [key.slice(0, 7), key.slice(-4)])
   assert.match(created_at, /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/)
   assert.deepEqual(rest, {
+    parent_id: null,
     label: '',
     owner_id: null,
     role: 'user',

@@ -12,6 +12,8 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   role: 'user',
   models: [],
   is_limited: false,
+  is_narrow: false,
+  expires: false,
   rest_ms: null,
   ...changes,
 })
@@ -58,18 +60,18 @@ function createRig() {
 test('a key with an owner stands for that owner and sees nothing else; one with a label only stands for itself', async () => {
   const { lookup, give } = createRig()
   const models = ['sonnet']
-  const owned = give(grant('key_1', { owner_id: 'ada', models, is_limited: true, role: 'admin' }))
+  const owned = give(grant('key_1', { owner_id: 'ada', models, is_limited: true, is_narrow: true, role: 'admin' }))
   assert.deepEqual(await lookup.find(owned), {
     principal: 'ada',
     role: 'admin',
     ownerScope: 'ada',
-    key: { id: 'key_1', models, isLimited: true },
+    key: { id: 'key_1', models, isLimited: true, isNarrow: true, expires: false },
   })
   assert.deepEqual(await lookup.find(give(grant('key_2'))), {
     principal: 'key_2',
     role: 'user',
     ownerScope: undefined,
-    key: { id: 'key_2', models: [], isLimited: false },
+    key: { id: 'key_2', models: [], isLimited: false, isNarrow: false, expires: false },
   })
 })
 

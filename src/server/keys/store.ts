@@ -8,7 +8,11 @@ export interface KeyGrant {
   readonly owner_id: string | null
   readonly role: KeyRole
   readonly models: readonly string[]
+  /** The key or an ancestor has a budget or a rate limit. */
   readonly is_limited: boolean
+  /** The key or an ancestor has an owner, a list of models, a budget or a rate limit. */
+  readonly is_narrow: boolean
+  readonly expires: boolean
   /** How long it goes on to be valid, in ms; null: until it is revoked. */
   readonly rest_ms: number | null
 }
@@ -18,11 +22,19 @@ interface NewKeyRow extends KeyFields {
   readonly prefix: string
   readonly last4: string
   readonly created_by: string
+  readonly parent_id: string | null
+  readonly ancestors: readonly string[]
 }
 
-interface ListOf {
-  /** The only owner to list; undefined lists all. */
+/** Which keys a caller may see. */
+export interface Reach {
+  /** The only owner; undefined: any. */
   readonly owner: string | undefined
+  /** Only descendants of this key; undefined: any. */
+  readonly within: string | undefined
+}
+
+interface ListOf extends Reach {
   readonly withRevoked: boolean
   /** The last id of the page before. */
   readonly after: string | undefined
@@ -35,7 +47,7 @@ type Queryable = Pick<Pool, 'query'>
 export const keyChannel = 'switchyard_keys'
 
 const records = `
-  select k.id, k.label, k.owner_id, k.role, k.models, k.metadata, k.prefix, k.last4, k.expires_at, k.revoked_at,
+  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.metadata, k.prefix, k.last4, k.expires_at, k.revoked_at,
          k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
          b.max_parallel, b.reserved_usd,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
@@ -43,11 +55,23 @@ const records = `
               else b.reset_at end as reset_at
   from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
 
+/** True when the key or one of its ancestors meets a condition on its row `a` and its budget `b`. */
+const isAnyOfLine = (condition: string): string => `
+  exists (select from api_keys a join budgets b on b.scope = 'key' and b.scope_id = a.id
+          where a.id = any (k.id || k.ancestors) and (${condition}))`
+
 const grant = (validUntil: string): string => `
-  select k.id, k.owner_id, k.role, k.models,
-         num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0 as is_limited,
+  select k.id, k.owner_id, k.role, k.models, k.expires_at is not null as expires,
+         ${isAnyOfLine('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
+         ${isAnyOfLine(`a.owner_id is not null or json_array_length(a.models) > 0
+           or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,
          (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
-  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
+  from api_keys k`
+
+/** A limited key reaches itself by its id. */
+const isWithinReach = (owner: string, within: string): string => `
+  (${owner}::text is null or k.owner_id = ${owner})
+  and (${within}::text is null or k.id = ${within} or k.ancestors @> array[${within}])`
 
 const byHashText = `
   select found.*, given.place
@@ -85,32 +109,43 @@ export function keyStore(pool: Pool) {
       return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
     },
 
-    /** The key, also when it was revoked; undefined when `owner` has none with that id. Owner undefined: anybody's. */
-    async find(id: string, owner: string | undefined, on: Queryable = pool): Promise<KeyRow | undefined> {
-      const text = `${records} where k.id = $1 and ($2::text is null or k.owner_id = $2)`
-      return (await on.query<KeyRow>(text, [id, owner])).rows[0]
+    /** The key, also when it was revoked; undefined when it does not exist or is out of reach. */
+    async find(id: string, { owner, within }: Reach, on: Queryable = pool): Promise<KeyRow | undefined> {
+      const text = `${records} where k.id = $1 and ${isWithinReach('$2', '$3')}`
+      return (await on.query<KeyRow>(text, [id, owner, within])).rows[0]
     },
 
     /** As `find`, and locks the key for the rest of the transaction. */
-    async lock(client: PoolClient, id: string, owner: string | undefined): Promise<KeyRow | undefined> {
-      const text = `${records} where k.id = $1 and ($2::text is null or k.owner_id = $2) for update of k`
-      return (await client.query<KeyRow>(text, [id, owner])).rows[0]
+    async lock(client: PoolClient, id: string, { owner, within }: Reach): Promise<KeyRow | undefined> {
+      const text = `${records} where k.id = $1 and ${isWithinReach('$2', '$3')} for update of k`
+      return (await client.query<KeyRow>(text, [id, owner, within])).rows[0]
+    },
+
+    /** Keeps a key and its ancestors from being revoked or changed until the transaction ends; the key as it is then. */
+    async lockLine(client: PoolClient, id: string): Promise<KeyRow | undefined> {
+      const line = `
+        select from api_keys where id in (select unnest(id || ancestors) from api_keys where id = $1) order by id for share`
+      await client.query(line, [id])
+      return (await client.query<KeyRow>(`${records} where k.id = $1`, [id])).rows[0]
     },
 
     /** Newest first. */
-    async list({ owner, withRevoked, after, limit }: ListOf): Promise<KeyRow[]> {
+    async list({ owner, within, withRevoked, after, limit }: ListOf): Promise<KeyRow[]> {
       const text = `${records}
         where ($1::text is null or k.owner_id = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
+          and ($5::text is null or k.ancestors @> array[$5])
         order by k.id desc limit $4`
-      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit])).rows
+      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within])).rows
     },
 
     /** The row of `budgets` has to be written in the same transaction. */
     async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
       const text = `
-        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, prefix, last4, created_by)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-      await client.query(text, [row.id, ...valuesOf(row), row.prefix, row.last4, row.created_by])
+        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, prefix, last4, created_by, parent_id,
+                              ancestors)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+      const { prefix, last4, created_by, parent_id, ancestors } = row
+      await client.query(text, [row.id, ...valuesOf(row), prefix, last4, created_by, parent_id, ancestors])
     },
 
     async update(client: PoolClient, id: string, fields: KeyFields): Promise<void> {
@@ -118,6 +153,13 @@ export function keyStore(pool: Pool) {
         update api_keys set label = $2, owner_id = $3, role = $4, models = $5, metadata = $6, expires_at = $7
         where id = $1`
       await client.query(text, [id, ...valuesOf(fields)])
+    },
+
+    /** Lets no descendant of a key outlive it. */
+    async endDescendants(client: PoolClient, id: string, expiresAt: Date): Promise<void> {
+      const text = `
+        update api_keys set expires_at = $2 where ancestors @> array[$1] and (expires_at is null or expires_at > $2)`
+      await client.query(text, [id, expiresAt])
     },
 
     /** Makes a hash open the key. */
@@ -141,8 +183,16 @@ export function keyStore(pool: Pool) {
       await client.query('update api_keys set prefix = $2, last4 = $3 where id = $1', [id, prefix, last4])
     },
 
-    async revoke(client: PoolClient, id: string): Promise<void> {
-      await client.query('update api_keys set revoked_at = clock_timestamp() where id = $1', [id])
+    /** Revokes the key and its descendants; the descendants that were still valid, as they were before. */
+    async revoke(client: PoolClient, id: string): Promise<KeyRow[]> {
+      const descendants = await client.query<KeyRow>(
+        `${records} where k.ancestors @> array[$1] and k.revoked_at is null order by k.id for update of k`,
+        [id],
+      )
+      const ids = [id, ...descendants.rows.map(row => row.id)]
+      await client.query('update api_keys set revoked_at = clock_timestamp() where id = any ($1)', [ids])
+      await client.query('delete from api_key_hashes where key_id = any ($1)', [ids])
+      return descendants.rows
     },
 
     /** The time after an interval from now, by the database clock. */
@@ -152,9 +202,10 @@ export function keyStore(pool: Pool) {
       return rows[0]?.time ?? new Date()
     },
 
-    /** Tells every process, this one too, once the transaction has committed. */
+    /** Tells every process, this one too, once the transaction has committed: what limits a key limits its descendants. */
     async announce(client: PoolClient, id: string): Promise<void> {
-      await client.query(`select pg_notify('${keyChannel}', $1)`, [id])
+      const text = `select pg_notify('${keyChannel}', id) from api_keys where id = $1 or ancestors @> array[$1]`
+      await client.query(text, [id])
     },
 
     /** Records a use of keys, at most once a minute each. */

@@ -181,13 +181,14 @@ test('a row that does not open serves nothing, says why, and can be replaced', a
   assert.deepEqual([mended.status, mended.body.error], [200, null])
 })
 
-const key = { id: 'key_1', models: [], isLimited: false }
+const key = { id: 'key_1', models: [], isLimited: false, isNarrow: false, expires: false }
 const narrow = [
-  ['an owner', { ...masterCaller, principal: 'ada', ownerScope: 'ada', key }],
-  ['a list of models', { ...masterCaller, principal: 'key_1', key: { ...key, models: ['sonnet'] } }],
+  ['an owner', { ...masterCaller, principal: 'ada', ownerScope: 'ada', key: { ...key, isNarrow: true } }],
+  ['a list of models', { ...masterCaller, principal: 'key_1', key: { ...key, models: ['sonnet'], isNarrow: true } }],
+  ['a budget', { ...masterCaller, principal: 'key_1', key: { ...key, isLimited: true, isNarrow: true } }],
 ] as const
 for (const [what, caller] of narrow) {
-  test(`S08: an admin key with ${what} sees how models are set up, and changes nothing of it`, async () => {
+  test(`S08, M1: an admin key with ${what} sees how models are set up, and changes nothing of it`, async () => {
     const { id } = await added({ model: 'ollama/x' })
     const { call: ask, inForce } = start({ caller })
     await inForce.refresh()

@@ -184,5 +184,5 @@ const callerOf = ({ principal, key_id, owner_id }: ScheduleRow): Caller => ({
   principal,
   role: 'user',
   ownerScope: owner_id,
-  key: key_id === null ? undefined : { id: key_id, models: [], isLimited: true },
+  key: key_id === null ? undefined : { id: key_id, models: [], isLimited: true, isNarrow: true, expires: false },
 })

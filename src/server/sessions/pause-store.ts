@@ -32,20 +32,22 @@ const pauseText = `
 
 /**
  * Joins each paused session with the budgets that limit it. `room` is what may still be spent, and those that were queued
- * first come first; nothing limits a session without such a row any more. `$1` names budgets that were just changed: who
- * waits for those is not left alone any longer. Nor does anybody wait under a key that was revoked or has expired: no
+ * first come first. A key draws on the budgets of its ancestors too. Nothing limits a session without such a row any more.
+ * `$1` names budgets that were just changed: who waits for those is not left alone any longer. Nor does anybody wait under a key that was revoked or has expired: no
  * money helps there, and the run says so.
  */
 const readyText = `
   with paused as (
     select distinct on (p.session_id) p.session_id, p.id, p.created_at, p.held_times, p.held_until, p.held_needs_usd,
-           p.key_id, s.owner_id, s.agent_id,
-           p.held_until <= clock_timestamp() or $1::text[] && array[
-             'key:' || p.key_id, 'owner:' || s.owner_id, 'agent:' || s.agent_id, 'session:' || p.session_id] as is_due,
+           p.key_id, line.keys, s.owner_id, s.agent_id,
+           p.held_until <= clock_timestamp() or $1::text[] && (array[
+             'owner:' || s.owner_id, 'agent:' || s.agent_id, 'session:' || p.session_id]
+             || array(select 'key:' || id from unnest(line.keys) as id)) as is_due,
            p.key_id is not null and not exists (
              select from api_keys k where k.id = p.key_id and k.revoked_at is null
                and (k.expires_at is null or k.expires_at > clock_timestamp())) as is_hopeless
     from prompts p join sessions s on s.id = p.session_id
+    left join lateral (select id || ancestors as keys from api_keys where id = p.key_id) line on true
     where p.held_by = 'budget' and s.deleted_at is null
     order by p.session_id, p.position
   ), payers as (
@@ -53,8 +55,9 @@ const readyText = `
            b.max_usd - b.reserved_usd - case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as room
     from paused
     left join lateral (
-      select budgets.* from budgets join (values
-        ('key', paused.key_id), ('owner', paused.owner_id), ('agent', paused.agent_id), ('session', paused.session_id)
+      select budgets.* from budgets join (
+        values ('owner', paused.owner_id), ('agent', paused.agent_id), ('session', paused.session_id)
+        union all select 'key', unnest(paused.keys)
       ) as payer (scope, scope_id) using (scope, scope_id)
       where max_usd is not null
     ) b on true

@@ -11,7 +11,7 @@ import { serveUsage } from './routes.ts'
 
 const { db } = await freshDatabase()
 
-const key = (id: string) => ({ id, models: [], isLimited: false })
+const key = (id: string) => ({ id, models: [], isLimited: false, isNarrow: false, expires: false })
 const callers: Readonly<Record<string, Caller>> = {
   master: masterCaller,
   admin: { ...masterCaller, principal: 'key_admin', key: key('key_admin') },

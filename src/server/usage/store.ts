@@ -73,8 +73,11 @@ const columns = [
 /** Of a row that is there already: its id, whose call it was and what was held for it stay. */
 const mended = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
 
-const payers = `(values ('key', key_id), ('owner', owner_id), ('agent', agent_id), ('session', session_id))
-  as payer (scope, scope_id)`
+/** What a call costs counts for the ancestors of its key as well. */
+const payers = `(
+    values ('key', key_id), ('owner', owner_id), ('agent', agent_id), ('session', session_id)
+    union all select 'key', unnest(k.ancestors) from api_keys k where k.id = key_id
+  ) as payer (scope, scope_id)`
 
 /**
  * Ends calls, each once: its reservation goes, its row comes, its cost is added to every budget that it counts for. A
@@ -101,7 +104,7 @@ const settleText = (clock: string) => `
     select h.id, h.scope, h.scope_id, h.minute, d.amount_usd, d.outcome = 'released' as is_undone,
            case when d.outcome = 'lost' then 0 else d.used - d.tokens end as tokens
     from doomed d cross join lateral (
-      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 4
+      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 12
     ) h
   ), touched as materialized (
     select scope, scope_id from given cross join lateral ${payers} where scope_id is not null

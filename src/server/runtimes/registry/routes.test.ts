@@ -358,7 +358,10 @@ test('an admin key that is bound to an owner or to models changes no runtime', a
   const master = start()
   await master.call('POST /api/runtime-harnesses', opencode)
   const ofOwner: Caller = { ...masterCaller, ownerScope: 'ana' }
-  const ofModels: Caller = { ...masterCaller, key: { id: 'key_1', models: ['demo'], isLimited: false } }
+  const ofModels: Caller = {
+    ...masterCaller,
+    key: { id: 'key_1', models: ['demo'], isLimited: false, isNarrow: true, expires: false },
+  }
   for (const caller of [ofOwner, ofModels]) {
     const { call } = start({ caller })
     for (const [line, body] of [

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../test/support/database.ts'
+import { messageOf, startKeysApp } from '../../../test/support/keys-app.ts'
+import type { ApiKey, ApiKeyWrite } from '../../contract/keys.ts'
+
+const { pool } = await freshDatabase()
+const { call, made, read, opens } = startKeysApp(pool)
+
+const limited: readonly (readonly [what: string, limits: ApiKeyWrite])[] = [
+  ['an owner', { owner_id: 'ada' }],
+  ['models', { models: ['demo'] }],
+  ['a budget', { max_budget: 1 }],
+  ['a rate limit', { rpm_limit: 10 }],
+]
+
+test('M1: a key names the key that created it, which no one can change', async () => {
+  const parent = await made({ role: 'admin', max_budget: 1 })
+  assert.equal(parent.parent_id, null)
+  const child = await made({}, { as: parent.key })
+  assert.equal(child.parent_id, parent.id)
+  const renamed = await call(`PATCH /api/keys/${child.id}`, { body: { label: 'mine' } })
+  assert.equal(renamed.json<ApiKey>().parent_id, parent.id)
+})
+
+test('M1: revoking a key revokes its descendants, each with its line in the audit log, and no other key', async () => {
+  const first = await made({ role: 'admin', max_budget: 1 })
+  const second = await made({ role: 'admin' }, { as: first.key })
+  const third = await made({}, { as: second.key })
+  const other = await made({ role: 'admin' })
+  assert.equal(await opens(third.key), true)
+  assert.equal((await call(`DELETE /api/keys/${first.id}`)).status, 204)
+  for (const { id, key } of [first, second, third]) {
+    assert.notEqual((await read(id)).revoked_at, null)
+    assert.equal(await opens(key), false)
+    const entries = await pool.query(`select from audit_log where action = 'key.delete' and object_id = $1`, [id])
+    assert.equal(entries.rowCount, 1)
+  }
+  assert.equal(await opens(other.key), true)
+})
+
+test('M1: a key that is created while an ancestor is revoked is revoked as well, or is not created', async () => {
+  const first = await made({ role: 'admin', max_budget: 1 })
+  const second = await made({ role: 'admin' }, { as: first.key })
+  const creations = Array.from({ length: 20 }, () => call('POST /api/keys', { as: second.key, body: {} }))
+  const [answers] = await Promise.all([Promise.all(creations), call(`DELETE /api/keys/${first.id}`)])
+  for (const answer of answers) {
+    if (answer.status !== 201) assert.equal(answer.status, 401, answer.text)
+    else assert.notEqual((await read(answer.json<ApiKey>().id)).revoked_at, null)
+  }
+})
+
+test('M1: no key outlives its parent', async () => {
+  const parent = await made({ role: 'admin', max_budget: 1, duration: '30d' })
+  const child = await made({}, { as: parent.key })
+  const sooner = new Date(Date.now() + 3_600_000).toISOString()
+  assert.equal((await call(`PATCH /api/keys/${parent.id}`, { body: { expires_at: sooner } })).status, 200)
+  assert.equal((await read(child.id)).expires_at, sooner)
+  const longer = await call(`PATCH /api/keys/${child.id}`, { body: { expires_at: null } })
+  assert.equal(longer.status, 400)
+  assert.equal(messageOf(longer), `expires_at is after that of the parent key (${sooner})`)
+})
+
+test('M1: keys nest eight levels deep', async () => {
+  let key = (await made({ role: 'admin', max_budget: 1 })).key
+  for (let depth = 1; depth <= 8; depth++) key = (await made({ role: 'admin' }, { as: key })).key
+  const deeper = await call('POST /api/keys', { as: key, body: {} })
+  assert.equal(deeper.status, 409)
+  assert.match(messageOf(deeper), /^keys nest at most 8 levels/)
+})
+
+for (const [what, limits] of limited) {
+  test(`M2: an admin key limited by ${what} sees, changes, rotates and revokes its descendants alone`, async () => {
+    const own = await made({ role: 'admin', ...limits })
+    const child = await made({ role: 'admin' }, { as: own.key })
+    const grandchild = await made({}, { as: child.key })
+    const others = [await made({ role: 'admin' }), await made(limits), await made({ role: 'admin', ...limits })]
+    for (const { id, key } of others) {
+      const before = await read(id)
+      for (const line of ['GET', 'PATCH', 'DELETE'].map(method => `${method} /api/keys/${id}`)) {
+        const answer = await call(line, { as: own.key, ...(line.startsWith('P') && { body: { max_budget: 1 } }) })
+        assert.equal(answer.status, 404, line)
+      }
+      assert.equal((await call(`POST /api/keys/${id}/rotate`, { as: own.key })).status, 404)
+      assert.deepEqual(await read(id), before)
+      assert.equal(await opens(key), true)
+    }
+    const { keys } = (await call('GET /api/keys', { as: own.key })).json<{ keys: ApiKey[] }>()
+    assert.deepEqual(
+      keys.map(({ id }) => id),
+      [grandchild.id, child.id],
+    )
+    for (const { id } of [grandchild, child]) {
+      assert.equal((await call(`PATCH /api/keys/${id}`, { as: own.key, body: { label: 'new' } })).status, 200)
+      assert.equal((await call(`POST /api/keys/${id}/rotate`, { as: own.key })).status, 200)
+      assert.equal((await call(`DELETE /api/keys/${id}`, { as: own.key })).status, 204)
+    }
+  })
+}
+
+test('M2: an admin key that expires revokes and changes no key that lives longer', async () => {
+  const own = await made({ role: 'admin', duration: '1h' })
+  const lasting = await made({ role: 'admin' })
+  for (const line of [`DELETE /api/keys/${lasting.id}`, `PATCH /api/keys/${lasting.id}`]) {
+    const answer = await call(line, { as: own.key, ...(line.startsWith('P') && { body: { duration: '1m' } }) })
+    assert.deepEqual(
+      [answer.status, messageOf(answer)],
+      [403, 'forbidden: expires_at goes beyond that of your own key'],
+    )
+  }
+  assert.equal(await opens(lasting.key), true)
+})
+
+test('M2: what a limited admin key may do is that of its ancestors: a child that lost its own limits stays limited', async () => {
+  const parent = await made({ role: 'admin', max_budget: 1 })
+  const child = await made({ role: 'admin' }, { as: parent.key })
+  assert.equal((await call(`PATCH /api/keys/${child.id}`, { body: { max_budget: null } })).status, 200)
+  const stranger = await made()
+  assert.equal((await call(`DELETE /api/keys/${stranger.id}`, { as: child.key })).status, 404)
+})
