@@ -2,7 +2,7 @@ import { access, constants, mkdir } from 'node:fs/promises'
 import type { Composed } from './compose.ts'
 import type { Config } from './config/config.ts'
 import { type ConfigWatch, watchConfig } from './config/watch.ts'
-import { asUnavailable, createPool } from './db/connect.ts'
+import { createPool } from './db/connect.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { migrate } from './db/migrate.ts'
 import { AppError } from './platform/errors.ts'
@@ -102,8 +102,6 @@ async function prepareDatabase(url: string, { config, log }: Options): Promise<K
     const applied = await migrate(pool)
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date')
     return await openKeyring({ pool, given: config.encryptionKeys, dataDir: config.dataDir })
-  } catch (error) {
-    throw asUnavailable(error)
   } finally {
     await pool.end()
   }

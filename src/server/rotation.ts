@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { createAudit } from './audit/audit.ts'
 import { auditStore } from './audit/store.ts'
 import type { Config } from './config/config.ts'
-import { asUnavailable, createKysely, createPool, isConnectionLoss } from './db/connect.ts'
+import { createKysely, createPool, isConnectionLoss } from './db/connect.ts'
 import { embeddedUrl, startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { serviceActor } from './http/caller.ts'
@@ -79,8 +79,6 @@ async function withSecrets<T>({ config, log }: Inputs, work: (opened: Opened) =>
     if ((await pendingMigrations(pool)).length > 0)
       throw new AppError('unavailable', 'the database is not up to date: run "switchyard migrate" first')
     return await work({ pool, store: secretStore(pool), keyring: keys && createKeyring(keys) })
-  } catch (error) {
-    throw asUnavailable(error)
   } finally {
     await pool.end()
     await close()

@@ -1,5 +1,5 @@
 import type { Config } from './config/config.ts'
-import { asUnavailable, createPool } from './db/connect.ts'
+import { createPool } from './db/connect.ts'
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { migrate, pendingMigrations } from './db/migrate.ts'
 import type { Log } from './platform/log.ts'
@@ -28,8 +28,6 @@ export async function upgradeDatabase({ config, log, mode }: Inputs): Promise<Up
   try {
     const migrations = mode === 'plan' ? await pendingMigrations(pool) : await migrate(pool)
     return { database: embedded ? 'embedded' : 'external', migrations }
-  } catch (error) {
-    throw asUnavailable(error)
   } finally {
     await pool.end()
     await embedded?.stop()

@@ -3,6 +3,7 @@ import { budgetCases } from './budgets.ts'
 import { crashCases } from './crash-at-write.ts'
 import { folderCases } from './data-folder.ts'
 import { databaseCases } from './database-away.ts'
+import { resetCases } from './database-resets.ts'
 import { drainCases } from './drain.ts'
 import type { FaultCase } from './fault-case.ts'
 import { hintCases } from './hints-lost.ts'
@@ -21,6 +22,7 @@ export const allCases: readonly FaultCase[] = [
   ...replicaCases,
   ...drainCases,
   ...databaseCases,
+  ...resetCases,
   ...folderCases,
   ...reconnectCases,
   ...hintCases,

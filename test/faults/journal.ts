@@ -27,7 +27,8 @@ export interface Journal {
   readonly refusals: readonly Answered[]
   /** Sends a request until it is answered with success, always under the same key. Rejects for a refusal for good. */
   until2xx(target: () => Target, request: JournaledRequest): Promise<Answered>
-  session(target: () => Target, key: string): Promise<string>
+  /** `fields` go into the body besides the title. */
+  session(target: () => Target, key: string, fields?: object): Promise<string>
   prompt(target: () => Target, prompt: JournaledPrompt): Promise<void>
 }
 
@@ -87,9 +88,9 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
     statuses,
     refusals,
     until2xx,
-    async session(target, key) {
+    async session(target, key, fields) {
       const headers = { 'idempotency-key': key }
-      const answer = await until2xx(target, { line: 'POST /session', key, headers, body: { title: key } })
+      const answer = await until2xx(target, { line: 'POST /session', key, headers, body: { title: key, ...fields } })
       const { id } = answer.json<{ id: string }>()
       sessions.push({ id, key })
       return id

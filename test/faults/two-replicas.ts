@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/eventually.ts'
@@ -162,6 +163,39 @@ async function wakeOneZombie(pair: Pair, { name, text, plan, isMidStep }: Zombie
   return takenOverMs
 }
 
+/** Longer than an owner works without a renewal, shorter than its lease. */
+const lapseMs = 11_000
+
+/** V6: an owner wakes up after its own clock has ended its lease, before anybody took over: its tool call gets no result of it. */
+async function wakeLapsedOwner(bench: Bench) {
+  const { upstream, one, journal, look } = await createPair(bench)
+  const owner = await one.start()
+  bench.defer(() => signalled(owner.pid, 'SIGCONT'))
+  const key = 'lapsed'
+  const sessionId = await journal.session(() => one, key)
+  const reader = follow(bench, () => one, sessionId)
+  await journal.prompt(() => one, { sessionId, key, text: slowTool(key), by: 'message id' })
+  const ran = join(one.dataDir, 'workspaces', sessionId, 'ran.txt')
+  await eventually(() => existsSync(ran), { what: 'the tool' })
+  const before = await look.runs()
+  const writtenBefore = await countOf(look, before)
+  signalled(owner.pid, 'SIGSTOP')
+  await sleep(lapseMs)
+  signalled(owner.pid, 'SIGCONT')
+  await untilQuiet(look, [reader])
+  assert.equal(await countOf(look, before), writtenBefore, 'rows were written under the lapsed lease')
+  const { rows } = await look.pool.query<{ text: string }>(
+    `select payload #>> '{content,0,text}' as text from session_events where session_id = $1 and type = 'agent.tool_result'`,
+    [sessionId],
+  )
+  assert.match(rows.map(({ text }) => text).join(), /^interrupted; outcome unknown/)
+  const evidence = { look, journal, target: one, upstream, readers: [reader], dataDir: one.dataDir, logs: one.logs() }
+  const checked = await checkInvariants(evidence)
+  await reader.close()
+  assert.equal(await owner.stop(), 0)
+  return { rounds: 1, numbers: { ...checked } }
+}
+
 /** Rows of the session that carry the fence of its run. */
 async function countOf(look: Look, [run]: readonly LeaseRow[]): Promise<number> {
   const text = 'select count(*) as written from session_events where session_id = $1 and fence = $2'
@@ -183,8 +217,13 @@ async function isPaused(pid: number): Promise<boolean> {
   return / T /.test(stat.slice(stat.lastIndexOf(')'), stat.lastIndexOf(')') + 4))
 }
 
-/** F04, F05. */
+/** F04, F05, V6. */
 export const replicaCases: readonly FaultCase[] = [
   { id: 'F04', title: '2 replicas, 40 running sessions, kill -9 of one; external database', run: killOneOfTwo },
   { id: 'F05', title: 'an owner paused in mid-step, taken over, woken; external database', run: wakeZombies },
+  {
+    id: 'V6',
+    title: 'an owner paused until its own clock ends its lease, woken; external database',
+    run: wakeLapsedOwner,
+  },
 ]

@@ -79,7 +79,7 @@ export async function startGatewayApp({
     loopDelayMs,
     ...rest,
   })
-  const app = createServer({ authenticate: async () => masterCaller, log, translateError: thrown => thrown })
+  const app = createServer({ authenticate: async () => masterCaller, log })
   serveMessages(app, { gateway })
   serveOpenAi(app, { gateway })
   serveGemini(app, { gateway })

@@ -5,7 +5,7 @@ import type { ApiKey, ApiKeyWrite, ShownApiKey } from '../../src/contract/keys.t
 import { createAudit } from '../../src/server/audit/audit.ts'
 import { auditStore } from '../../src/server/audit/store.ts'
 import { budgetStore } from '../../src/server/budgets/store.ts'
-import { asUnavailable, createKysely } from '../../src/server/db/connect.ts'
+import { createKysely } from '../../src/server/db/connect.ts'
 import { createAuthenticate } from '../../src/server/http/auth.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createKeys } from '../../src/server/keys/keys.ts'
@@ -50,7 +50,6 @@ export function startKeysApp(pool: Pool) {
       redeemTicket: async () => undefined,
     }),
     log,
-    translateError: asUnavailable,
   })
   serveKeys(app, { keys })
 

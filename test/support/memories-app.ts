@@ -44,7 +44,6 @@ export async function startMemoriesApp() {
       return owner === undefined ? masterCaller : ownedBy(String(owner))
     },
     log: createLog('silent'),
-    translateError: thrown => thrown,
   })
   const memories = createMemories({ store, sessionMemories, audit })
   serveMemories(app, { memories })

@@ -96,7 +96,7 @@ export async function runtimeApps() {
     startMs = 60_000,
     kind,
   }: Partial<Given> = {}) {
-    const app = createServer({ authenticate: () => caller, log: createLog('silent'), translateError: e => e })
+    const app = createServer({ authenticate: () => caller, log: createLog('silent') })
     const cursor = scriptedKind('cursor')
     const opencode = scriptedKind('opencode')
     const managed = scriptedKind('claude_managed_agents')

@@ -81,7 +81,6 @@ export async function startSchedulesApp() {
   const app = createServer({
     authenticate: ({ headers }) => callers[String(headers['x-api-key']) as Name],
     log,
-    translateError: thrown => thrown,
   })
   serveSchedules(app, { schedules })
 

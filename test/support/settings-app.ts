@@ -50,7 +50,7 @@ export async function settingsApps() {
 
   /** A server, with what it would have the gateway serve. */
   function start({ audit = createAudit(auditStore(db)), caller = masterCaller }: Partial<Given> = {}) {
-    const app = createServer({ authenticate: () => caller, log: createLog('silent'), translateError: e => e })
+    const app = createServer({ authenticate: () => caller, log: createLog('silent') })
     const credentials = credentialStore(db)
     const deployments = deploymentStore(db)
     const served: { now: readonly Deployment[] } = { now: [] }

@@ -39,7 +39,6 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   const app = createServer({
     authenticate: ({ headers }) => callers[String(headers['x-api-key']) as Name],
     log: createLog('silent'),
-    translateError: thrown => thrown,
   })
   const agents = createAgents({
     store: agentStore(db),

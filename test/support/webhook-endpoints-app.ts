@@ -64,7 +64,6 @@ export async function startWebhookEndpointsApp() {
   const app = createServer({
     authenticate: ({ headers }) => callers[String(headers['x-api-key']) as Name],
     log,
-    translateError: thrown => thrown,
   })
   serveWebhookEndpoints(app, {
     endpoints: createEndpoints({

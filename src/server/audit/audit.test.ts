@@ -22,7 +22,6 @@ const app = createServer({
     ...(headers['x-owner'] && { ownerScope: String(headers['x-owner']) }),
   }),
   log: createLog('silent'),
-  translateError: thrown => thrown,
 })
 serveAudit(app, { log: store })
 

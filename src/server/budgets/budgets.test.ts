@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { budgetBench, limits, rowOf, type SomePayers } from '../../../test/support/budget-bench.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { createUsage } from '../usage/usage.ts'
 import { createBudgets, type HoldRequest } from './budgets.ts'
 import type { Payers } from './store.ts'
@@ -111,6 +111,8 @@ test('soft limits that are reached are told with their figures, and limit nothin
   assert.equal((await budgets.hold(request({ agent: 'soft' }))).isBudgeted, false)
 })
 
+const away = new DatabaseUnavailable('the database does not answer', new Error('Connection terminated unexpectedly'))
+
 test('when the database is away a limited call is refused as unavailable, and gives back what it may hold all the same', async () => {
   await bench.set('owner', 'away', { max_usd: '1' })
   const { reserve } = bench.reservations
@@ -118,7 +120,7 @@ test('when the database is away a limited call is refused as unavailable, and gi
     ...bench.reservations,
     reserve: async (asked: Parameters<typeof reserve>[0]) => {
       await reserve(asked)
-      throw new Error('Connection terminated unexpectedly')
+      throw away
     },
   }
   const broken = process(cut)
@@ -129,7 +131,7 @@ test('when the database is away a limited call is refused as unavailable, and gi
 
   const lost = createBudgets({
     ...deps,
-    store: { limited: () => Promise.reject(new Error('Connection terminated')) },
+    store: { limited: () => Promise.reject(away) },
     reservations: bench.reservations,
     usage,
     notifications,

@@ -1,5 +1,5 @@
-import { asUnavailable } from '../db/connect.ts'
 import type { Notifications } from '../db/notifications.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
 import type { UsageRow } from '../usage/store.ts'
@@ -78,7 +78,7 @@ export function createBudgets(deps: Deps): Budgets {
     } catch (error) {
       // It may be held all the same, and no call will ever settle it.
       if (isHeld && !wasNeverSent(error)) usage.release(requestId)
-      throw asUnavailable(error)
+      throw error
     }
   }
 
@@ -111,10 +111,7 @@ export function createBudgets(deps: Deps): Budgets {
   }
 
   return {
-    isLimited: payers => {
-      const isAny = limited.isAny(payers)
-      return isAny instanceof Promise ? isAny.catch(rejectUnavailable) : isAny
-    },
+    isLimited: payers => limited.isAny(payers),
     async hold(request) {
       const verdict = await verdictOn(request)
       if (!verdict.is_admitted) throw refusalOf(verdict, request)
@@ -139,12 +136,10 @@ export function createBudgets(deps: Deps): Budgets {
 }
 
 /** Without a connection nothing can have been held; while the database is away there are many of these. */
-const wasNeverSent = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('syscall' in error && error.syscall === 'connect') || error.message.includes('when trying to connect'))
-
-const rejectUnavailable = (error: unknown): never => {
-  throw asUnavailable(error)
+function wasNeverSent(thrown: unknown): boolean {
+  const error = thrown instanceof DatabaseUnavailable ? thrown.cause : thrown
+  if (!(error instanceof Error)) return false
+  return ('syscall' in error && error.syscall === 'connect') || error.message.includes('when trying to connect')
 }
 
 /** `key: spent=8.5, soft_budget=8, max_budget=10, resets_at=2026-08-01T00:00:00.000Z`; several after a semicolon. */

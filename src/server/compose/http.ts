@@ -1,5 +1,4 @@
 import type { Pool } from 'pg'
-import { asUnavailable } from '../db/connect.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Authenticate } from '../http/auth.ts'
 import { createCloseServer } from '../http/close-server.ts'
@@ -23,7 +22,7 @@ interface Needs {
 /** The server that all routes are bound to, with those that tell of the service itself. */
 export function composeHttp({ log, pool, authenticate, gateway, providers, runtimes }: Needs) {
   const readiness = createReadiness(pool)
-  const app = createServer({ authenticate, log, translateError: asUnavailable })
+  const app = createServer({ authenticate, log })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)

@@ -8,10 +8,9 @@ import { serveBudgets } from '../budgets/routes.ts'
 import { createBudgetSettings } from '../budgets/settings.ts'
 import { budgetStore } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
-import { asUnavailable } from '../db/connect.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Database } from '../db/types.ts'
-import { AppError } from '../platform/errors.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { reportStore } from '../usage/report-store.ts'
 import { serveUsage } from '../usage/routes.ts'
@@ -29,10 +28,7 @@ interface Needs {
   readonly audit: Audit
 }
 
-const isUnavailable = (error: unknown): boolean => {
-  const translated = asUnavailable(error)
-  return translated instanceof AppError && translated.code === 'unavailable'
-}
+const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnavailable
 
 /** What calls have cost, and what they may. */
 export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {

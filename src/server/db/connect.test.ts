@@ -4,14 +4,14 @@ import { createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { DatabaseError } from 'pg'
 import { freshDatabase } from '../../../test/support/database.ts'
-import { AppError } from '../platform/errors.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import { asUnavailable, createKysely, createPool, isConnectionLoss, transaction } from './connect.ts'
 
 const { url, pool, db } = await freshDatabase()
 await pool.query('create table note (text text unique)')
 
 const isAway = (error: unknown) =>
-  error instanceof AppError && error.code === 'unavailable' && error.headers['retry-after'] === '1'
+  error instanceof DatabaseUnavailable && error.code === 'unavailable' && error.headers['retry-after'] === '1'
 
 /** The connections of `victim`'s pool are ended by the server, as in a restart. */
 const endConnections = (name: string) =>
@@ -99,13 +99,38 @@ test('a Kysely transaction that loses its connection rejects and does not end th
       await endConnections('kysely-victim')
       return trx.selectFrom('agents').select('id').execute()
     })
-  await assert.rejects(work, error => isAway(asUnavailable(error)))
+  await assert.rejects(work, isAway)
+})
+
+test('V1: every call of a pool, of its clients and of Kysely says itself that the database cannot work', async () => {
+  const other = createPool({ url, applicationName: 'typed-victim', onLost: () => undefined })
+  after(() => other.end())
+  const suicide = 'select pg_terminate_backend(pg_backend_pid())'
+  const onClient = async () => {
+    const client = await other.connect()
+    await client.query(suicide).finally(() => client.release(true))
+  }
+  const unheard = await listen(() => undefined)
+  const away = createPool({
+    url: `postgres://u@127.0.0.1:${unheard.port}/d`,
+    connectTimeoutMs: 50,
+    onLost: () => undefined,
+  })
+  after(async () => {
+    await away.end()
+    await unheard.close()
+  })
+  const calls = [() => other.query(suicide), onClient, () => away.query('select 1'), () => away.connect()]
+  for (const call of calls) await assert.rejects(call, isAway)
+  const select = (on: typeof away) => createKysely(on).selectFrom('agents').select('id').execute()
+  await assert.rejects(select(away), isAway)
+  await assert.rejects(other.query('select 1 / 0'), error => error instanceof DatabaseError && error.code === '22012')
 })
 
 test('a statement over its time limit, and a pool without a free connection, are `unavailable`', async () => {
   const hasty = createPool({ url, max: 1, statementTimeoutMs: 50, connectTimeoutMs: 100, onLost: () => undefined })
   after(() => hasty.end())
-  await assert.rejects(hasty.query('select pg_sleep(30)'), error => isAway(asUnavailable(error)))
+  await assert.rejects(hasty.query('select pg_sleep(30)'), isAway)
   const busy = transaction(hasty, () =>
     assert.rejects(
       transaction(hasty, async () => undefined),
@@ -140,14 +165,26 @@ test('a database that is away, refuses, hangs up or does not answer is `unavaila
 
 const sqlState = (code: string) => Object.assign(new DatabaseError('from the server', 1, 'error'), { code })
 
-test('a full disk, a read-only standby and too many connections are `unavailable`', () => {
-  for (const code of ['53100', '53200', '53300', '25006', '55P03', '57P01', '57P03', '08006', '58030']) {
+test('a full disk, a read-only standby, too many connections and a transaction in the way are `unavailable`', () => {
+  for (const code of [
+    '40001',
+    '40P01',
+    '53100',
+    '53200',
+    '53300',
+    '25006',
+    '55P03',
+    '57P01',
+    '57P03',
+    '08006',
+    '58030',
+  ]) {
     assert.ok(isAway(asUnavailable(sqlState(code))), code)
   }
 })
 
 test('errors of the statement itself stay what they are', () => {
-  for (const error of [sqlState('23505'), sqlState('42601'), sqlState('40001'), new Error('bug'), undefined]) {
+  for (const error of [sqlState('23505'), sqlState('42601'), new Error('bug'), undefined]) {
     assert.equal(asUnavailable(error), error)
     assert.equal(isConnectionLoss(error), false)
   }

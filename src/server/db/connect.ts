@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { DatabaseError, Pool, type PoolClient, types } from 'pg'
-import { AppError } from '../platform/errors.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Database } from './types.ts'
 
 interface PoolOptions {
@@ -26,7 +26,10 @@ const parsers = {
     oid === int8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
 }
 
-/** A pool of connections that outlives the loss of any of them. End it with `end()`. */
+/**
+ * A pool of connections that outlives the loss of any of them. End it with `end()`. Its calls, and those of its
+ * clients, reject with `DatabaseUnavailable` where the database cannot work, so that no caller has to recognise that.
+ */
 export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
   const pool = new Pool({
@@ -47,8 +50,24 @@ export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
   pool.on('error', onLost)
   // A client that is out on loan has no listener of the pool, and an unheard error event would end the process.
   // Nothing is lost here: its query or the next one fails with the same cause.
-  pool.on('connect', client => client.on('error', () => undefined))
+  pool.on('connect', client => {
+    client.on('error', () => undefined)
+    client.query = translating(client.query.bind(client))
+  })
+  pool.query = translating(pool.query.bind(pool))
+  pool.connect = translating(pool.connect.bind(pool))
   return pool
+}
+
+/** The same call; its promise rejects as `asUnavailable` says. Calls with a callback stay as they are. */
+const translating = <F>(call: F & ((...args: never[]) => unknown)): F =>
+  ((...args: never[]) => {
+    const result = call(...args)
+    return result instanceof Promise ? result.catch(rethrowTranslated) : result
+  }) as F
+
+const rethrowTranslated = (error: unknown): never => {
+  throw asUnavailable(error)
 }
 
 /** The second limit: a paused process must not hold locks for as long as its leases live, 15 s. */
@@ -71,16 +90,14 @@ export const kyselyOn = (client: PoolClient): Kysely<Database> => {
  * away; its message says so when the answer to the commit was lost, since the change may then be in effect.
  */
 export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect().catch(error => {
-    throw asUnavailable(error)
-  })
+  const client = await pool.connect()
   let result: T
   try {
     await client.query('begin')
     result = await work(client)
   } catch (error) {
     await abandon(client, error)
-    throw asUnavailable(error)
+    throw error
   }
   await commit(client)
   return result
@@ -99,8 +116,11 @@ async function abandon(client: PoolClient, error: unknown): Promise<void> {
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await client.query('commit').catch(error => {
     client.release(true)
-    if (!isConnectionLoss(error)) throw asUnavailable(error)
-    throw unavailable('the database went away while it saved; the change may or may not be in effect', error)
+    if (!isConnectionLoss(error)) throw error
+    throw new DatabaseUnavailable(
+      'the database went away while it saved; the change may or may not be in effect',
+      error,
+    )
   })
   client.release()
   // PostgreSQL answers so when a statement failed and `work` went on as if it had not.
@@ -110,8 +130,11 @@ async function commit(client: PoolClient): Promise<void> {
 /** SQLSTATEs with which a server ends or refuses a connection. Source: PostgreSQL manual, appendix A. */
 const lostStates = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
 
-/** States in which the server can do no work: read-only, or a lock, a statement or the disk took too long. */
-const stuckStates = new Set(['25006', '55P03', '57014', '58030'])
+/**
+ * States in which the server cannot do the work now: read-only, a lock, a statement or the disk took too long, or
+ * other transactions were in the way.
+ */
+const stuckStates = new Set(['25006', '40001', '40P01', '55P03', '57014', '58030'])
 
 const lostCodes = new Set([
   'ECONNREFUSED',
@@ -136,6 +159,7 @@ const lostTexts = [
 /** True when the connection was lost or could not be made; a statement on its way may then be done or not. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof DatabaseUnavailable) return isConnectionLoss(error.cause)
   const code = 'code' in error ? String(error.code) : ''
   if (error instanceof DatabaseError) return code.startsWith('08') || lostStates.has(code)
   // No socket file: the server of that folder does not run.
@@ -143,14 +167,12 @@ export function isConnectionLoss(error: unknown): boolean {
   return lostCodes.has(code) || lostTexts.some(text => error.message.includes(text))
 }
 
-/** `unavailable` (503) for an error that says the database cannot work now; any other error as it is. */
+/** `DatabaseUnavailable` (503) for an error that says the database cannot work now; any other error as it is. */
 export function asUnavailable(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable) return error
   const isStuck = error instanceof DatabaseError && /^53/.test(error.code ?? '')
   if (!isStuck && !isStateStuck(error) && !isConnectionLoss(error)) return error
-  return unavailable('the database does not answer; try again', error)
+  return new DatabaseUnavailable('the database does not answer; try again', error)
 }
 
 const isStateStuck = (error: unknown) => error instanceof DatabaseError && stuckStates.has(error.code ?? '')
-
-const unavailable = (message: string, cause: unknown): AppError =>
-  new AppError('unavailable', message, { cause, headers: { 'retry-after': '1' } })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
-import { AppError } from '../platform/errors.ts'
+import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { transaction } from './connect.ts'
 
 const ourFolder = join(import.meta.dirname, 'migrations')
@@ -80,7 +80,8 @@ async function applyNext(client: PoolClient, migrations: readonly Migration[]): 
   const [next] = await pending(client, migrations)
   if (!next) return undefined
   await client.query(patient(next.sql)).catch(error => {
-    const reason = error instanceof Error ? error.message : String(error)
+    const cause: unknown = error instanceof DatabaseUnavailable ? error.cause : error
+    const reason = cause instanceof Error ? cause.message : String(cause)
     throw new AppError('unavailable', `migration ${next.name} failed and was undone: ${reason}`, { cause: error })
   })
   await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [next.name, next.checksum])

@@ -24,7 +24,7 @@ function helloApp(authenticate: Authenticate) {
   const errors: unknown[] = []
   const write = () => {}
   const log = { error: (_fields: unknown, text: unknown) => errors.push(text), warn: write, fatal: write } as unknown
-  const app = createServer({ authenticate, log: log as Log, translateError: thrown => thrown })
+  const app = createServer({ authenticate, log: log as Log })
   bind(app, hello, async (_input, { principal }) => ({ who: principal }))
   return { app, errors }
 }

@@ -32,15 +32,13 @@ declare module 'fastify' {
 interface Options {
   readonly authenticate: Authenticate
   readonly log: Log
-  /** Maps what a store threw to a refusal, such as a lost database to 503. */
-  readonly translateError: (thrown: unknown) => unknown
 }
 
 const defaultBodyLimit = 2 * 1024 * 1024
 const keyedPrefixes = /^\/(api|v1|v1beta|session|mcp)(\/|$|\?)/
 
 /** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
-export function createServer({ authenticate, log, translateError }: Options): FastifyInstance {
+export function createServer({ authenticate, log }: Options): FastifyInstance {
   /** An unknown path says nothing of itself to a caller without a key. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
     if (keyedPrefixes.test(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
@@ -104,10 +102,8 @@ export function createServer({ authenticate, log, translateError }: Options): Fa
 
   app.setErrorHandler(async (thrown: FastifyError, request, reply) => {
     const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request.url)
-    const translated = translateError(thrown)
-    const answer = errorAnswer(translated, shape, request.id)
-    if (answer.isOurs)
-      log.error({ err: translated, request_id: request.id, url: pathOf(request.url) }, 'request failed')
+    const answer = errorAnswer(thrown, shape, request.id)
+    if (answer.isOurs) log.error({ err: thrown, request_id: request.id, url: pathOf(request.url) }, 'request failed')
     return sendError(reply, answer)
   })
   return app

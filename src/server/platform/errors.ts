@@ -20,6 +20,14 @@ export class AppError extends Error {
   }
 }
 
+/** The database cannot work now. Whatever was asked of it is not at fault, and may succeed later. */
+export class DatabaseUnavailable extends AppError {
+  constructor(message: string, cause: unknown) {
+    super('unavailable', message, { cause, headers: { 'retry-after': '1' } })
+    this.name = 'DatabaseUnavailable'
+  }
+}
+
 /** `<kind> <id> not found`. Gaps: section 1, rule 5. */
 export const notFound = (
   kind:

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
-import { asUnavailable, transaction } from '../db/connect.ts'
+import { transaction } from '../db/connect.ts'
 import type { Caller } from '../http/caller.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
@@ -170,9 +170,8 @@ async function begin(
       tellings.push(tell)
       return { state: 'started', session_id, prompt_id }
     })
-  } catch (thrown) {
-    const error = asUnavailable(thrown)
-    if (error instanceof AppError && error.code === 'unavailable') throw error
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw error
     if (error instanceof AppError) return { state: 'skipped', reason: error.message }
     log.error({ err: error, schedule_id: schedule.id }, 'a run of a schedule could not be started')
     return { state: 'failed', reason: 'it could not be started; the log of the service tells why' }

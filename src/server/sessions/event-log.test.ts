@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { storedSession } from '../../../test/support/session-rows.ts'
 import type { SessionEvent } from '../../contract/events.ts'
-import { AppError } from '../platform/errors.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import { createEventLog, FenceLost } from './event-log.ts'
 import { eventStore } from './event-store.ts'
 import type { HeldSession } from './leases.ts'
@@ -22,13 +22,14 @@ function createLogOver(changes: Partial<ReturnType<typeof eventStore>> = {}) {
 async function heldSession(fence = 0): Promise<HeldSession & { readonly lose: () => void }> {
   const lost = new AbortController()
   const sessionId = await storedSession(database.pool)
-  const held = { sessionId, fence, wasAbandoned: false, lost: lost.signal, onStop: () => undefined }
+  const mayWrite = () => !lost.signal.aborted
+  const held = { sessionId, fence, wasAbandoned: false, lost: lost.signal, mayWrite, onStop: () => undefined }
   return { ...held, lose: () => lost.abort() }
 }
 
 const idle = { type: 'session.status_idle' }
 const rowsOf = async ({ sessionId }: HeldSession) => eventStore(database.pool).page(sessionId, 0, 10)
-const cut = new AppError('unavailable', 'the connection was lost')
+const cut = new DatabaseUnavailable('the connection was lost', undefined)
 
 test('readers are told what was stored, after it was stored', async () => {
   const { told, log } = createLogOver()

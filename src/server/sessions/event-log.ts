@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { NewEvent, SessionEvent } from '../../contract/events.ts'
-import { asUnavailable, transaction } from '../db/connect.ts'
-import { AppError } from '../platform/errors.ts'
+import { transaction } from '../db/connect.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import { pause } from '../platform/timers.ts'
 import { type EventStore, type NamedEvent, withId } from './event-store.ts'
 import type { HeldSession } from './leases.ts'
@@ -79,15 +79,18 @@ export function createEventLog({ pool, store, live }: { pool: Pool; store: Event
 
 type Along = (client: PoolClient) => Promise<void>
 
-/** Repeats `attempt` while the database is away, as long as the session may still be ours. */
+/**
+ * Repeats `attempt` while the database is away, as long as the session may still be ours. Rejects with `FenceLost`,
+ * before any attempt, once the lease may have lapsed.
+ */
 export async function whileHeld<T>(held: HeldSession, attempt: (isRepeat: boolean) => Promise<T>): Promise<T> {
   for (let isRepeat = false; ; isRepeat = true) {
+    if (!held.mayWrite()) throw new FenceLost(held.sessionId)
     try {
       return await attempt(isRepeat)
-    } catch (thrown) {
-      const error = asUnavailable(thrown)
-      if (held.lost.aborted) throw new FenceLost(held.sessionId)
-      if (!(error instanceof AppError && error.code === 'unavailable')) throw error
+    } catch (error) {
+      if (!held.mayWrite()) throw new FenceLost(held.sessionId)
+      if (!(error instanceof DatabaseUnavailable)) throw error
       await pause(retryMs, held.lost)
     }
   }

@@ -4,15 +4,18 @@ import { eventually } from '../../../test/support/eventually.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { AppError } from '../platform/errors.ts'
 import { createLog } from '../platform/log.ts'
+import { createEventLog, FenceLost } from './event-log.ts'
+import type { EventStore, NamedEvent } from './event-store.ts'
 import type { LeaseStore } from './lease-store.ts'
 import { Leases } from './leases.ts'
+import type { LiveEvents } from './live-events.ts'
 import type { PromptStore } from './prompt-store.ts'
 
 const pace = { renewMs: 10, selfStopMs: 200, watchMs: 10 }
 const away = () => Promise.reject(new AppError('unavailable', 'the database is away'))
 
 /** Leases over a table that the test plays. */
-function createRig(t: TestContext, renew: LeaseStore['renew']) {
+function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typeof pace> = {}) {
   const controls: ((sessionId: string) => void)[] = []
   const asked = new Set<string>()
   const rig = {
@@ -40,7 +43,14 @@ function createRig(t: TestContext, renew: LeaseStore['renew']) {
   const prompts = { stopRequests } as PromptStore
   const on = (_channel: string, control: (sessionId: string) => void) => void controls.push(control)
   const notifications = { on } as unknown as Notifications
-  const leases = new Leases({ store, prompts, notifications, owner: 'me', log: createLog('silent'), pace })
+  const leases = new Leases({
+    store,
+    prompts,
+    notifications,
+    owner: 'me',
+    log: createLog('silent'),
+    pace: { ...pace, ...slow },
+  })
   t.after(() => leases.stop())
   return { rig, leases }
 }
@@ -88,6 +98,40 @@ test('an owner stops by itself when the database does not answer at all', async 
   const held = await hold(leases, 'a')
   await eventually(() => held.lost.aborted)
   resolve([])
+})
+
+test('V6: an owner whose lease may have lapsed writes nothing, though no timer of its process has run yet', async t => {
+  const asleep = { renewMs: 60_000, watchMs: 60_000, selfStopMs: 30 }
+  const { leases } = createRig(t, all, asleep)
+  const held = await hold(leases, 'a')
+  const append = () => createEventLog({ store: writer, pool: undefined as never, live }).append(held, [{ type: 'any' }])
+  const stored: string[] = []
+  const live = { publish: () => undefined } as unknown as LiveEvents
+  const writer = {
+    appendHeld: async (_hold: unknown, events: readonly NamedEvent[]) => {
+      stored.push(...events.map(({ type }) => type))
+      return []
+    },
+  } as unknown as EventStore
+  await append()
+  const startedAt = performance.now()
+  while (performance.now() - startedAt <= asleep.selfStopMs);
+  await assert.rejects(append(), FenceLost)
+  assert.deepEqual(stored, ['any'])
+  assert.equal(held.lost.aborted, true, 'what it runs is told to stop')
+})
+
+test('V6: a lease counts from before the request that took or renewed it', async t => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { rig, leases } = createRig(t, all, { watchMs: 60_000, selfStopMs: 100 })
+  const held = await hold(leases, 'a')
+  rig.renew = async holds => {
+    await promise
+    return all(holds)
+  }
+  await eventually(() => !held.mayWrite())
+  resolve()
+  await eventually(() => held.lost.aborted)
 })
 
 test('a request to stop arrives by its hint at once, and without one at the next renewal', async t => {

@@ -1,4 +1,3 @@
-import { asUnavailable } from '../db/connect.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
@@ -9,12 +8,16 @@ import type { PromptStore } from './prompt-store.ts'
 export interface HeldSession extends TakenLease {
   /** Aborts when the session may no longer be written: lease lost, session deleted, or renewal failed for too long. */
   readonly lost: AbortSignal
+  /** False once the lease may have lapsed by the clock of this process: then `lost` aborts, and nothing may be written. */
+  readonly mayWrite: () => boolean
   /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */
   onStop: (runId: string) => void
 }
 
 interface Held extends HeldSession {
   readonly takenAt: number
+  /** When the request was sent that took or renewed the lease last: it lives longer than that by the database clock. */
+  renewedAt: number
   readonly abandon: AbortController
 }
 
@@ -38,7 +41,6 @@ export class Leases {
   readonly #stopRenewing: () => Promise<void>
   readonly #watch: NodeJS.Timeout
   readonly #pace: LeasePace
-  #renewedAt = performance.now()
 
   constructor(deps: {
     store: LeaseStore
@@ -62,25 +64,38 @@ export class Leases {
 
   /** Takes the session; undefined when somebody else runs it, or it is gone. */
   async take(sessionId: string): Promise<HeldSession | undefined> {
+    const takenAt = performance.now()
     const lease = await this.#store.take(sessionId, this.#owner)
-    return lease && this.#hold(lease)
+    return lease && this.#hold(lease, takenAt)
   }
 
   /** Takes the first of these sessions that have work which nobody does, up to a limit. */
   async takeHeard(sessionIds: readonly string[], limit: number): Promise<HeldSession[]> {
-    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease))
+    const takenAt = performance.now()
+    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
   }
 
   /** Takes sessions with work that nobody does, up to a limit. */
   async takeOldest(limit: number): Promise<HeldSession[]> {
-    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease))
+    const takenAt = performance.now()
+    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
   }
 
-  #hold(lease: TakenLease): HeldSession {
+  #hold(lease: TakenLease, takenAt: number): HeldSession {
     const abandon = new AbortController()
-    const takenAt = performance.now()
-    const held: Held = { ...lease, takenAt, abandon, lost: abandon.signal, onStop: () => undefined }
-    if (this.#held.size === 0) this.#renewedAt = performance.now()
+    const held: Held = {
+      ...lease,
+      takenAt,
+      renewedAt: takenAt,
+      abandon,
+      lost: abandon.signal,
+      // A process that was paused gets here before its timers have seen how late it is.
+      mayWrite: () => {
+        if (this.#isStale(held)) this.#lose(held)
+        return !abandon.signal.aborted
+      },
+      onStop: () => undefined,
+    }
     this.#held.set(lease.sessionId, held)
     return held
   }
@@ -103,28 +118,34 @@ export class Leases {
     const before = all.filter(({ takenAt }) => startedAt - takenAt > this.#pace.renewMs)
     try {
       const ours = new Set(before.length > 0 ? await this.#store.renew(before) : [])
-      this.#renewedAt = startedAt
-      for (const held of before) if (!ours.has(held.sessionId)) this.#lose(held)
+      for (const held of before) {
+        if (ours.has(held.sessionId)) held.renewedAt = startedAt
+        else this.#lose(held)
+      }
       if (all.length === 0) return
       for (const { session_id, run_id } of await this.#prompts.stopRequests(all))
         this.#held.get(session_id)?.onStop(run_id)
-    } catch (error) {
-      const cause = asUnavailable(error)
+    } catch (cause) {
       this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
     }
   }
 
   #loseStale(): void {
-    if (performance.now() - this.#renewedAt <= this.#pace.selfStopMs) return
-    for (const held of this.#held.values()) this.#lose(held)
+    for (const held of this.#held.values()) if (this.#isStale(held)) this.#lose(held)
+  }
+
+  #isStale({ renewedAt }: Held): boolean {
+    return performance.now() - renewedAt > this.#pace.selfStopMs
   }
 
   /** A hint that the session was deleted, or that its prompt must stop. */
   async #obey(sessionId: string): Promise<void> {
     const held = this.#held.get(sessionId)
     if (!held) return
+    const startedAt = performance.now()
     try {
       if ((await this.#store.renew([held])).length === 0) return this.#lose(held)
+      held.renewedAt = startedAt
       for (const { run_id } of await this.#prompts.stopRequests([held])) held.onStop(run_id)
     } catch (cause) {
       this.#log.debug({ err: cause }, 'could not follow a control hint; the next renewal will')

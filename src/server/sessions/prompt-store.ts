@@ -135,9 +135,9 @@ export function promptStore(pool: Pool) {
       await on.query({ name: 'start_prompt', text, values: [id, runId] })
     },
 
-    /** Counts one more attempt after a crash. */
-    async countResume(id: string): Promise<void> {
-      await pool.query('update prompts set resumes = resumes + 1 where id = $1', [id])
+    /** Records how many owners were cut off in the prompt. Repeating it counts nothing twice. */
+    async setResumes(id: string, resumes: number): Promise<void> {
+      await pool.query('update prompts set resumes = $2 where id = $1', [id, resumes])
     },
 
     /** Ends every running prompt of the session: the one of the run and those that joined it. */

@@ -18,6 +18,7 @@ import {
   type RunContext,
   type RunSession,
   type Runtime,
+  RuntimeFailure,
   stopped,
 } from '../runtimes/runtime.ts'
 import type { ApprovalStore } from './approval-store.ts'
@@ -50,6 +51,8 @@ export interface RunTask {
   readonly session: RunSession
   readonly runtime: Runtime
   readonly prompt: QueuedPrompt
+  /** An owner before us was cut off in the middle of this prompt. */
+  readonly isResumed: boolean
   /** Aborts when the process must end before the run does. */
   readonly shutdown: AbortSignal
 }
@@ -65,8 +68,9 @@ const maxLogBytes = 50 * 1024 * 1024
 
 /**
  * Runs one prompt to its end, or until a budget stops it: stores what the runtime yields batch by batch, the last batch
- * together with the state of the prompt. Resolves without an end when the process drains; rejects with `FenceLost` when
- * the session is not ours any more.
+ * together with the state of the prompt. Resolves without an end when the process drains. Rejects with `FenceLost` when
+ * the session is not ours any more, and with any other error for a fault of ours: the prompt is then neither ended nor
+ * at fault, and can be run again.
  */
 export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   const { held, prompt } = task
@@ -95,6 +99,18 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   if (deps.isDraining()) return
   return finish(deps, task, { runId, batch: ended })
 }
+
+/** Ends a prompt that met the same fault of ours again and again. */
+export async function giveUp(deps: RunDeps, task: Pick<RunTask, 'held' | 'prompt'>): Promise<void> {
+  const runId = task.prompt.run_id ?? newId('run')
+  await begin(deps, { ...task, isResumed: false }, runId)
+  await finish(deps, task, { runId, batch: [internalError] })
+}
+
+const internalError = failed(
+  'unknown_error',
+  'internal error: the prompt could not be run; see the log of the server, or send the prompt again',
+)
 
 /** Starts the clock of the agent's time limit, if it has one; a process that takes a run over starts it anew. */
 function startTimeLimit({ config }: RunSession) {
@@ -137,9 +153,9 @@ async function drive(
   } catch (error) {
     if (error instanceof FenceLost) throw error
     if (signal.aborted) return { last: undefined, hasProgressed }
-    deps.log.error({ err: error, session_id: held.sessionId, runtime: runtime.id }, 'a runtime threw')
-    const last = [failed('unknown_error', 'the runtime failed; the log of the server has the cause')]
-    return { last, hasProgressed }
+    // Anything else is a fault of ours: no verdict on the prompt, which is tried again.
+    if (!(error instanceof RuntimeFailure)) throw error
+    return { last: [failed(error.type, error.message)], hasProgressed }
   }
 }
 
@@ -159,17 +175,21 @@ const stampLast = (batch: readonly NewEvent[], promptId: string, runId: string):
   batch.map(event => (endsRun(event) ? { ...event, prompt_id: promptId, run_id: runId } : event))
 
 /** Marks the prompt as running and says so, unless an owner before us did. */
-async function begin({ prompts, eventLog }: RunDeps, { held, prompt }: RunTask, runId: string): Promise<void> {
+async function begin(
+  { prompts, eventLog }: RunDeps,
+  { held, prompt, isResumed }: Pick<RunTask, 'held' | 'prompt' | 'isResumed'>,
+  runId: string,
+): Promise<void> {
   if (prompt.state === 'running') {
-    if (held.wasAbandoned) await whileHeld(held, () => prompts.countResume(prompt.id))
+    if (isResumed) await whileHeld(held, () => prompts.setResumes(prompt.id, prompt.resumes + 1))
     return
   }
   const running = { type: 'session.status_running', prompt_id: prompt.id, run_id: runId }
   await eventLog.append(held, [running], client => prompts.start(client, prompt.id, runId))
 }
 
-function refusalOf({ held, prompt, row }: RunTask): readonly NewEvent[] | undefined {
-  if (prompt.state === 'running' && held.wasAbandoned && prompt.resumes >= maxResumes) {
+function refusalOf({ prompt, row, isResumed }: RunTask): readonly NewEvent[] | undefined {
+  if (prompt.state === 'running' && isResumed && prompt.resumes >= maxResumes) {
     return [failed('unknown_error', `the prompt was cut off ${maxResumes + 1} times; it is not tried again`)]
   }
   if (row.next_seq > maxEvents || row.log_bytes > maxLogBytes) {
@@ -192,7 +212,7 @@ interface RunEnd {
 /** Stores the last events together with the state of the prompts and of the session. */
 async function finish(
   deps: RunDeps,
-  { held, prompt }: RunTask,
+  { held, prompt }: Pick<RunTask, 'held' | 'prompt'>,
   { runId, batch, refs, outcome }: RunEnd,
 ): Promise<void> {
   const { prompts, sessions, approvals, eventLog } = deps

@@ -1,4 +1,5 @@
 import type { AgentStore } from '../agents/store.ts'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import { every, pause } from '../platform/timers.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
@@ -6,8 +7,9 @@ import { Backlog } from './backlog.ts'
 import { FenceLost, whileHeld } from './event-log.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
+import { runDespiteFaults } from './own-faults.ts'
 import type { QueuedPrompt } from './prompt-store.ts'
-import { type RunDeps, runPrompt } from './run.ts'
+import { giveUp, type RunDeps, runPrompt } from './run.ts'
 import { missingRuntime, toRunSession } from './run-session.ts'
 
 export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
@@ -26,6 +28,7 @@ const pressedSessions = 2
 /** or after so long without a beginning: most sessions at work wait for their model, and hold nothing up. */
 const pressedPaceMs = 200
 const settleMs = 2_000
+const handOverRetryMs = 500
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
 const silentOwnerMs = 5_000
 
@@ -196,10 +199,19 @@ export class Runner {
     }
   }
 
+  /** A lease that expires would pass for that of a crashed process, and count against the prompt: it is handed over. */
   async #giveBack(held: HeldSession): Promise<void> {
     const { leases, leaseStore, log } = this.#deps
     leases.drop(held)
-    await leaseStore.handOver(held).catch(cause => log.debug({ err: cause }, 'the lease is left to expire'))
+    for (;;) {
+      try {
+        return await leaseStore.handOver(held)
+      } catch (cause) {
+        log.debug({ err: cause, session_id: held.sessionId }, 'the lease could not be handed over')
+        if (this.#isDraining || !(cause instanceof DatabaseUnavailable)) return
+        await pause(handOverRetryMs, this.#shutdown.signal)
+      }
+    }
   }
 
   /** Runs prompt after prompt until none waits, or the process drains; true when the lease was given back. */
@@ -208,14 +220,31 @@ export class Runner {
     while (!this.#isDraining) {
       if (held.lost.aborted) throw new FenceLost(held.sessionId)
       const prompt = await whileHeld(held, () => prompts.next(held.sessionId))
-      if (prompt) await this.#runOne(held, prompt)
+      if (prompt) await this.#runToEnd(held, prompt)
       if (this.#isDraining) return false
       if (await whileHeld(held, () => leaseStore.release(held))) return true
     }
     return false
   }
 
-  async #runOne(held: HeldSession, prompt: QueuedPrompt): Promise<void> {
+  #runToEnd(held: HeldSession, first: QueuedPrompt): Promise<void> {
+    return runDespiteFaults({
+      held,
+      first,
+      next: () => this.#deps.prompts.next(held.sessionId),
+      run: (prompt, isResumed) => this.#runOne(held, prompt, isResumed),
+      giveUp: prompt => giveUp(this.#runDeps, { held, prompt }),
+      isDraining: () => this.#isDraining,
+      shutdown: this.#shutdown.signal,
+      log: this.#deps.log,
+    })
+  }
+
+  get #runDeps(): RunDeps {
+    return { ...this.#deps, isDraining: () => this.#isDraining }
+  }
+
+  async #runOne(held: HeldSession, prompt: QueuedPrompt, isResumed: boolean): Promise<void> {
     const { sessions, agents, runtimes } = this.#deps
     const row = await whileHeld(held, () => sessions.find(held.sessionId))
     if (!row) throw new FenceLost(held.sessionId)
@@ -223,8 +252,7 @@ export class Runner {
     const snapshot =
       agent_version === null ? undefined : await whileHeld(held, () => agents.version(agent_id, agent_version))
     const runtime = (await whileHeld(held, () => runtimes.find(row.runtime))) ?? missingRuntime(row.runtime)
-    const deps = { ...this.#deps, isDraining: () => this.#isDraining }
     const session = toRunSession(row, snapshot && withOverrides(snapshot.agent, row.environment))
-    await runPrompt(deps, { held, row, session, runtime, prompt, shutdown: this.#shutdown.signal })
+    await runPrompt(this.#runDeps, { held, row, session, runtime, prompt, isResumed, shutdown: this.#shutdown.signal })
   }
 }

@@ -22,7 +22,6 @@ const callers: Readonly<Record<string, Caller>> = {
 const app = createServer({
   authenticate: ({ headers }) => callers[String(headers['x-caller'] ?? 'master')] ?? assert.fail('no such caller'),
   log: createLog('silent'),
-  translateError: thrown => thrown,
 })
 const ledger = reportStore(db)
 serveUsage(app, { ledger })

@@ -33,7 +33,6 @@ type Name = keyof typeof callers
 const app = createServer({
   authenticate: ({ headers }) => callers[String(headers['x-api-key']) as Name],
   log: createLog('silent'),
-  translateError: thrown => thrown,
 })
 serveVault(app, { vault })
 
