@@ -46,8 +46,22 @@ export const WebhookSignature = Type.Object(
     separator: Type.Optional(
       Type.String({ maxLength: 5, description: 'Between time and body in what is signed; `.` unless given' }),
     ),
+    dedupe: Type.Optional(
+      Type.Union([Type.Literal('body'), Type.Literal('none')], {
+        description:
+          'For signatures that cover no time: `body` accepts an equal body once in 7 days, whatever its delivery id; ' +
+          'default `body` for `github`, `none` for `custom`',
+      }),
+    ),
   },
-  { if: { properties: { preset: { not: { const: 'custom' } } } }, else: { required: ['header'] } },
+  {
+    allOf: [
+      { if: { properties: { preset: { not: { const: 'custom' } } } }, else: { required: ['header'] } },
+      // A signature that covers a time is always accepted once, so the choice would have no effect.
+      { if: { properties: { preset: { enum: ['github', 'custom'] } } }, else: { properties: { dedupe: false } } },
+      { if: { not: { required: ['timestamp_header'] } }, else: { properties: { dedupe: false } } },
+    ],
+  },
 )
 export type WebhookSignature = Static<typeof WebhookSignature>
 

@@ -389,6 +389,8 @@ export interface WebhookDeliveryTable {
   payload_bytes: number
   /** Sealed; null when it was too long to keep. */
   payload: Buffer | null
+  /** SHA-256 of what the sender signed; null where equal bodies are separate deliveries. */
+  signed_digest: Buffer | null
   error: string | null
   received_at: DefaultTime
   finished_at: Date | null

@@ -71,6 +71,8 @@ function reasonOf({
   message = 'is not valid',
 }: Pick<ErrorObject, 'keyword' | 'params' | 'message'>): string {
   switch (keyword) {
+    case 'false schema':
+      return 'is not allowed together with the other fields of this object'
     case 'const':
       return `must be ${JSON.stringify(params['allowedValue'])}`
     case 'minLength':

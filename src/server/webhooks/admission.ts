@@ -8,7 +8,7 @@ import type { Vault } from '../vault/vault.ts'
 import type { Receiver } from './delivering.ts'
 import { claimOf } from './presets.ts'
 import { settingsOf, tokenEntry } from './settings.ts'
-import { isFresh, isSignedBy } from './signature.ts'
+import { digestOfSigned, isFresh, isSignedBy } from './signature.ts'
 import { bearerOf, isOneOf, secretsOf } from './token.ts'
 
 interface Deps {
@@ -29,8 +29,11 @@ interface Wanted {
 
 /** A sender that may deliver to this agent; its signature is still to be checked once the body is there. */
 export interface Admitted extends Receiver {
-  /** Throws `unauthorized` unless the body is signed as the agent wants it. */
-  checkSignature(body: Buffer): void
+  /**
+   * Throws `unauthorized` unless the body is signed as the agent requires. Returns the digest of what was signed where
+   * it may be delivered only once.
+   */
+  checkSignature(body: Buffer): Buffer | undefined
 }
 
 export type Admission = ReturnType<typeof createAdmission>
@@ -69,8 +72,9 @@ export function createAdmission({ agents, vault, masterKey, logins, log, nowMs }
     // Nothing else speaks for such a sender: its body is not worth reading.
     if (signature.mode === 'instead' && !isTimely) throw refusal(request)
     const secrets = await liveSecrets(signature.secret_key, { agent, isNeeded: true })
-    return (body: Buffer): void => {
+    return (body: Buffer): Buffer | undefined => {
       if (!isTimely || !isSignedBy(secrets, claim, body)) throw refusal(request)
+      return digestOfSigned(signature, claim, body)
     }
   }
 

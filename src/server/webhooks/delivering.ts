@@ -27,6 +27,8 @@ export interface Arrival {
   readonly deliveryId: string
   readonly kind: Delivery['kind']
   readonly replayOf?: string
+  /** Of a signed delivery that is accepted only once. */
+  readonly signedDigest?: Buffer | undefined
   readonly headers: Headers
   readonly payload: Payload
 }
@@ -94,7 +96,7 @@ export function createDeliver({ store, sessions, sealer, log }: Deps): Deliver {
   }
 
   function rowOf({ agent, settings }: Receiver, arrival: Arrival, mine: ClaimOf): NewDelivery {
-    const { headers, payload, kind, replayOf = null } = arrival
+    const { headers, payload, kind, replayOf = null, signedDigest = null } = arrival
     const isKept = payload.bytes.length <= maxKeptBytes
     return {
       ...mine,
@@ -106,6 +108,7 @@ export function createDeliver({ store, sessions, sealer, log }: Deps): Deliver {
       headers: keptHeaders(headers, headersIn(settings.events ?? [])),
       payload_bytes: payload.bytes.length,
       payload: isKept ? sealer.seal(payload.bytes, [mine.agent_id, mine.delivery_id]).sealed : null,
+      signed_digest: signedDigest,
     }
   }
 

@@ -98,9 +98,15 @@ function custom(setting: WebhookSignature, headers: Headers): Claim | undefined 
   }
 }
 
-/** The bytes of a signature; none when it does not begin as it should. */
-const decoded = (given: string, prefix: string, encoding: 'hex' | 'base64'): Buffer =>
-  given.startsWith(prefix) ? Buffer.from(given.slice(prefix.length), encoding) : Buffer.alloc(0)
+/** The bytes of a signature; none when anything else stands before, in or after it. */
+function decoded(given: string, prefix: string, encoding: 'hex' | 'base64'): Buffer {
+  if (!given.startsWith(prefix)) return Buffer.alloc(0)
+  const text = given.slice(prefix.length)
+  const bytes = Buffer.from(text, encoding)
+  // Node skips what is not of the encoding, and stops at it.
+  const isWhole = bytes.toString(encoding) === (encoding === 'hex' ? text.toLowerCase() : text)
+  return isWhole ? bytes : Buffer.alloc(0)
+}
 
 /** Seconds or milliseconds since 1970, or a time as ISO 8601 writes it; NaN for anything else. */
 function millisecondsOf(time: string): number {

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { WebhookSignature } from '../../contract/webhooks.ts'
 import type { Claim } from './presets.ts'
 
 const toleranceMs = 300_000
@@ -21,4 +22,14 @@ export function isSignedBy(secrets: readonly string[], claim: Claim, body: Buffe
     }
   }
   return isRight
+}
+
+/**
+ * SHA-256 of what was signed, by which a delivery that comes again under another id is recognised; undefined where equal
+ * bodies are separate deliveries. It does not depend on the secret, so leaving out one of several signatures of the
+ * sender does not change it.
+ */
+export function digestOfSigned({ preset, dedupe }: WebhookSignature, claim: Claim, body: Buffer): Buffer | undefined {
+  const isOnce = claim.signedAtMs !== undefined || (dedupe ?? (preset === 'github' ? 'body' : 'none')) === 'body'
+  return isOnce ? createHash('sha256').update(claim.before).update(body).digest() : undefined
 }

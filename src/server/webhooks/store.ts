@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
-import type { Pool, PoolClient } from 'pg'
+import { DatabaseError, type Pool, type PoolClient } from 'pg'
 import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
 import { transaction } from '../db/connect.ts'
 import type { Database, WebhookDeliveryTable } from '../db/types.ts'
@@ -19,6 +19,8 @@ export interface NewDelivery {
   readonly payload_bytes: number
   /** Sealed; null when it is not kept. */
   readonly payload: Buffer | null
+  /** SHA-256 of what the sender signed; null where equal bodies are separate deliveries. */
+  readonly signed_digest: Buffer | null
 }
 
 /** Who works on a delivery. */
@@ -56,13 +58,27 @@ const isFree = `(status = 'failed' or received_at < clock_timestamp() - interval
 /** The limit counts what came in the last minute; undefined has none. */
 const insertText = `
   insert into webhook_deliveries (agent_id, delivery_id, id, owner_id, kind, replay_of, claim, event, headers,
-    payload_bytes, payload, status, claimed_until)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'processing', clock_timestamp() + interval '60 seconds'
-  where $12::int is null or $12 > (
+    payload_bytes, payload, signed_digest, status, claimed_until)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'processing', clock_timestamp() + interval '60 seconds'
+  where $13::int is null or $13 > (
     select count(*) from webhook_deliveries
     where agent_id = $1 and received_at > clock_timestamp() - interval '1 minute')
-  on conflict (agent_id, delivery_id) do nothing
+  on conflict do nothing
   returning id`
+
+/** Rows with this delivery id or with what this request signs; those that are not free first. */
+const findText = `
+  select status, session_id, delivery_id = $2 as is_named, ${isFree} as is_free from webhook_deliveries
+  where agent_id = $1 and (delivery_id = $2 or signed_digest = $3)
+  order by is_free, is_named desc`
+
+/** Ends the claim of an abandoned attempt as well, so that its process cannot finish it any more. */
+const releaseDigestText = `
+  update webhook_deliveries
+  set signed_digest = null, claim = null, claimed_until = null,
+      error = case when status = 'processing' then 'abandoned; sent again under another delivery id' else error end,
+      status = case when status = 'processing' then 'failed' else status end
+  where agent_id = $1 and delivery_id <> $2 and signed_digest = $3 and ${isFree}`
 
 /** A row of more than seven days becomes a new delivery; a failed or abandoned one is gone on with. */
 const takeOverText = `
@@ -71,7 +87,7 @@ const takeOverText = `
       received_at = case when received_at < clock_timestamp() - interval '7 days' then clock_timestamp() else received_at end,
       attempts = case when received_at < clock_timestamp() - interval '7 days' then 1 else attempts + 1 end,
       owner_id = $4, kind = $5, replay_of = $6, claim = $7, event = $8, headers = $9, payload_bytes = $10, payload = $11,
-      status = 'processing', claimed_until = clock_timestamp() + interval '60 seconds', session_id = '', prompt_id = null,
+      signed_digest = $12, status = 'processing', claimed_until = clock_timestamp() + interval '60 seconds', session_id = '', prompt_id = null,
       error = null, finished_at = null
   where agent_id = $1 and delivery_id = $2 and ${isFree}
   returning id`
@@ -99,36 +115,28 @@ export type DeliveryStore = ReturnType<typeof deliveryStore>
 
 export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }) {
   return {
-    /** Claims a delivery for 60 s, unless somebody has it or had it. One of many that try at a time gets it. */
+    /**
+     * Claims a delivery for 60 s, unless its id or what it signs was claimed or delivered before. One of many concurrent
+     * requests gets it.
+     */
     async claim(row: NewDelivery, rpmLimit: number | undefined): Promise<Claimed> {
-      const values = [
-        row.agent_id,
-        row.delivery_id,
-        row.id,
-        row.owner_id,
-        row.kind,
-        row.replay_of,
-        row.claim,
-        row.event,
-        JSON.stringify(row.headers),
-        row.payload_bytes,
-        row.payload,
-      ]
-      const inserted = await pool.query<{ id: string }>({
-        name: 'claim_delivery',
-        text: insertText,
-        values: [...values, rpmLimit],
-      })
+      const values = valuesOf(row)
+      const query = { name: 'claim_delivery', text: insertText, values: [...values, rpmLimit] }
+      const inserted = await pool.query<{ id: string }>(query)
       if (inserted.rows[0]) return { got: 'ours', ...inserted.rows[0] }
-      const look = `
-        select status, session_id, ${isFree} as is_free from webhook_deliveries where agent_id = $1 and delivery_id = $2`
-      const [found] = (await pool.query<Found>(look, values.slice(0, 2))).rows
-      if (!found) return { got: 'limited' }
-      if (found.is_free) {
-        const taken = await pool.query<{ id: string }>(takeOverText, values)
-        return taken.rows[0] ? { got: 'ours', ...taken.rows[0] } : { got: 'processing' }
+      const signed = [row.agent_id, row.delivery_id, row.signed_digest]
+      const { rows: found } = await pool.query<Found>(findText, signed)
+      const [first] = found
+      if (!first) return { got: 'limited' }
+      if (!first.is_free) {
+        return first.status === 'processing' ? { got: 'processing' } : { got: 'finished', session_id: first.session_id }
       }
-      return found.status === 'processing' ? { got: 'processing' } : { got: 'finished', session_id: found.session_id }
+      await pool.query(releaseDigestText, signed)
+      const isNamed = found.some(({ is_named }) => is_named)
+      const taken = await (isNamed
+        ? pool.query<{ id: string }>(takeOverText, values).catch(noneIfTaken)
+        : pool.query<{ id: string }>(query))
+      return taken.rows[0] ? { got: 'ours', ...taken.rows[0] } : { got: 'processing' }
     },
 
     /** Ends a delivery. False when another has taken it over, or it has ended. */
@@ -212,7 +220,31 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
 interface Found {
   readonly status: DeliveryStatus
   readonly session_id: string
+  readonly is_named: boolean
   readonly is_free: boolean
+}
+
+const valuesOf = (row: NewDelivery): unknown[] => [
+  row.agent_id,
+  row.delivery_id,
+  row.id,
+  row.owner_id,
+  row.kind,
+  row.replay_of,
+  row.claim,
+  row.event,
+  JSON.stringify(row.headers),
+  row.payload_bytes,
+  row.payload,
+  row.signed_digest,
+]
+
+const uniqueViolation = '23505'
+
+/** Another request that carries the same signature was first. */
+function noneIfTaken(error: unknown): { readonly rows: readonly { id: string }[] } {
+  if (error instanceof DatabaseError && error.code === uniqueViolation) return { rows: [] }
+  throw error
 }
 
 /** What an agent's deliveries of one issue or thread have in common. */

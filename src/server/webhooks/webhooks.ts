@@ -82,11 +82,12 @@ export function createWebhooks({ store, agents, deliver, sealer, log }: Deps) {
       { headers, body }: { headers: Headers; body: Buffer },
     ): Promise<Answer> {
       const payload = payloadOf(body)
-      checkSignature(body)
+      const signedDigest = checkSignature(body)
       const challenge = challengeOf(settings, payload.value)
       if (challenge !== undefined) return { challenge }
       const deliveryId = deliveryIdOf(headers, settings.delivery_id_header) ?? newId('del')
-      const outcome = await deliver({ agent, settings }, { deliveryId, kind: 'webhook', headers, payload })
+      const arrival: Arrival = { deliveryId, kind: 'webhook', headers, payload, signedDigest }
+      const outcome = await deliver({ agent, settings }, arrival)
       const answer = (status: WebhookAcceptance['status'], session_id: string): WebhookAcceptance => ({
         status,
         agent_id: agent.id,

@@ -38,8 +38,9 @@ export function createReasoningSeals(keyring: Keyring): ReasoningSeals {
       if (!signer || signature.length > maxSealLength) return undefined
       const end = signature.lastIndexOf('.')
       const head = signature.slice(0, end)
-      const mac = Buffer.from(signature.slice(end + 1), 'base64url')
-      const expected = macOf(head, signer)
+      // As text: decoding would skip what is not of the encoding.
+      const mac = Buffer.from(signature.slice(end + 1))
+      const expected = Buffer.from(macOf(head, signer).toString('base64url'))
       if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return undefined
       // The mac holds, so this is what `seal` wrote.
       const payload = JSON.parse(Buffer.from(head.slice(sealPrefix.length + 9), 'base64url').toString()) as Payload
