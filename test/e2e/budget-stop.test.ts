@@ -111,7 +111,7 @@ test('a session that its budget stops idles with budget_reached, and ends its tu
   const id = await pausedSession('RAISED')
   const tail = await followEvents(service, id)
   const stop = await tail.event(isPause)
-  assert.equal(await statusOf(id), 'idle')
+  assert.equal(await statusOf(id), 'pending')
   assert.deepEqual(await statesOf(id), [['waiting', 'budget']])
   const { scope, scope_id, max_usd, needed_usd, resets_at } = stop['stop_reason'] as Record<string, unknown>
   assert.deepEqual([scope, scope_id, max_usd, resets_at], ['session', id, small, null])
@@ -137,19 +137,58 @@ test('a session that its budget stops idles with budget_reached, and ends its tu
   tail.close()
 })
 
-test('POST /session/{id}/message is 402 when a budget stops the prompt, or one before it; both are kept', async () => {
+interface Refused {
+  readonly error: { readonly message: string; readonly prompt_id: string; readonly state: string }
+}
+
+test('C6: POST /session/{id}/message is 402 when a budget stops the session, and a prompt that has not begun is cancelled', async () => {
   const id = await pausedSession('WAITS')
   const refused = await send(service, `POST /session/${id}/message`, { body: asked('behind') })
   const [, behind] = await promptsOf(id)
   assert.equal(refused.status, 402)
-  const { message } = refused.json<{ error: { message: string } }>().error
+  const { message, prompt_id, state } = refused.json<Refused>().error
   assert.ok(message.includes(id) && message.includes(behind?.id ?? ''), message)
+  assert.deepEqual([prompt_id, state], [behind?.id, 'cancelled'])
   assert.deepEqual(await statesOf(id), [
     ['waiting', 'budget'],
-    ['waiting', null],
+    ['cancelled', null],
   ])
   await setBudget(id, 1)
+  await eventually(async () => JSON.stringify(await statesOf(id)) === '[["done",null],["cancelled",null]]')
+
+  const { id: empty } = await ok<Session>('POST /session', {})
+  await setBudget(empty, 0.001)
+  const first = await send(service, `POST /session/${empty}/message`, { body: asked('NEVERBEGUN') })
+  assert.deepEqual([first.status, first.json<Refused>().error.state], [402, 'cancelled'])
+  assert.deepEqual(await statesOf(empty), [['cancelled', null]])
+  assert.equal(await statusOf(empty), 'idle')
+  assert.equal(requestsOf('NEVERBEGUN').length, 0)
+})
+
+test('C6: POST /session/{id}/message whose turn a budget stops in the middle is 402, and the prompt stays', async () => {
+  const { id } = await ok<Session>('POST /session', {})
+  await setBudget(id, small)
+  const refused = await send(service, `POST /session/${id}/message`, { body: asked(turn('MIDDLE')) })
+  const [prompt] = await promptsOf(id)
+  const { prompt_id, state } = refused.json<Refused>().error
+  assert.deepEqual([refused.status, prompt_id, state], [402, prompt?.id, 'pending'])
+  assert.deepEqual(await statesOf(id), [['waiting', 'budget']])
+  await setBudget(id, 1)
+  mustBeWhole(await ended(id), 'MIDDLE')
+})
+
+test('D6: a session whose prompt waits for a budget is pending in records, lists and filters', async () => {
+  const id = await pausedSession('PENDING')
+  assert.equal(await statusOf(id), 'pending')
+  const managed = await ok<Session>(`GET /api/v1/managed_agents/sessions/${id}`)
+  assert.equal(managed.status, 'pending')
+  const idsOf = async (status: string) =>
+    (await ok<Session[]>(`GET /session?status=${status}&limit=200`)).map(row => row.id)
+  assert.ok((await idsOf('pending')).includes(id))
+  assert.ok(!(await idsOf('idle')).includes(id))
+  await setBudget(id, 1)
   await ended(id)
+  assert.ok((await idsOf('idle')).includes(id))
 })
 
 test('a budget that was raised unheard of, or whose period is over, is found within seconds', async () => {
@@ -172,7 +211,7 @@ test('a paused session survives kill -9: it stays paused, and goes on from its l
   const before = await logOf(id)
   await service.kill()
   service = await startService(options)
-  assert.equal(await statusOf(id), 'idle')
+  assert.equal(await statusOf(id), 'pending')
   assert.deepEqual(await statesOf(id), [['waiting', 'budget']])
   assert.deepEqual(await logOf(id), before, 'the restart begins nothing')
   await setBudget(id, 1)

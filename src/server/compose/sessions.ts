@@ -24,6 +24,7 @@ import { Leases } from '../sessions/leases.ts'
 import { LiveEvents } from '../sessions/live-events.ts'
 import { pauseStore } from '../sessions/pause-store.ts'
 import { createPausedSessions } from '../sessions/paused-sessions.ts'
+import { createPromptAnswer } from '../sessions/prompt-answer.ts'
 import { createPromptQueue } from '../sessions/prompt-queue.ts'
 import { promptStore } from '../sessions/prompt-store.ts'
 import { serveSessions } from '../sessions/routes.ts'
@@ -142,7 +143,7 @@ export function composeSessions(needs: Needs) {
         sessions,
         events,
         modelName: createModelName({ gateway, runtimes }),
-        waitForPrompt: createWaitForPrompt({ prompts, pauses, live }),
+        answer: createPromptAnswer({ sessions, events, waitForPrompt: createWaitForPrompt({ prompts, pauses, live }) }),
         workspaceOf: needs.workspaceOf,
       })
       serveApprovals(app, { approvals })

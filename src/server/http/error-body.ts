@@ -26,7 +26,7 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
     case 'plain':
       return { error: error.message }
     case 'nested':
-      return { error: { type: 'gateway_error', message: error.message } }
+      return { error: { type: 'gateway_error', message: error.message, ...error.fields } }
     case 'anthropic':
       return anthropicError(error.code, error.message, requestId)
     case 'openai':

@@ -15,7 +15,7 @@ export interface BusDeps {
   readonly feed: Pick<SessionFeed, 'listen'>
   readonly store: Pick<FeedStore, 'contextOf'>
   /** For the lists that are read beside the stream. */
-  readonly events: Pick<EventStore, 'page'>
+  readonly events: EventStore
   readonly live: Pick<LiveEvents, 'subscribe'>
   /** How long a reader may not read; 30,000 unless given. */
   readonly slowReaderMs?: number

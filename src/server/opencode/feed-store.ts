@@ -35,13 +35,17 @@ export function feedStore(pool: Pool) {
      * not ended by then.
      */
     async contextOf(sessionId: string, first: number): Promise<number> {
+      // The operators of JSON refuse a payload with the escape of NUL anywhere in it.
       const text = `
-        select coalesce(min(m.seq), $2::bigint) as start from session_events m
-        where m.session_id = $1 and m.seq < $2::bigint and m.type = 'user.message' and m.payload ->> 'prompt_id' in (
+        with not_ended as (
           select p.id from prompts p
           where p.session_id = $1 and (p.ended_at is null or p.ended_at >= (
             select e.created_at from session_events e where e.session_id = $1 and e.seq = $2::bigint
           ))
+        )
+        select coalesce(min(m.seq), $2::bigint) as start from session_events m
+        where m.session_id = $1 and m.seq < $2::bigint and m.type = 'user.message' and exists (
+          select from not_ended where strpos(m.payload::text, '"prompt_id":"' || not_ended.id || '"') > 0
         )`
       const { rows } = await pool.query<{ start: number }>(text, [sessionId, first])
       return rows[0]?.start ?? first

@@ -1,16 +1,8 @@
-import type { OpencodeMessage } from '../../contract/sessions.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Approvals } from '../sessions/approvals.ts'
-import type { EventStore } from '../sessions/event-store.ts'
-import { opencodeMessages } from '../sessions/opencode-messages.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
-const maxMessageEvents = 10_000
 const pageSize = 200
-
-/** The conversation of a session, as the message list gives it. */
-export const messagesOf = async (events: Pick<EventStore, 'page'>, sessionId: string): Promise<OpencodeMessage[]> =>
-  opencodeMessages(sessionId, await events.page(sessionId, 0, maxMessageEvents))
 
 interface Work {
   readonly sessions: Pick<Sessions, 'list'>
@@ -23,7 +15,9 @@ export async function workingSessions({ sessions, approvals }: Work, caller: Cal
   const ids = asking.map(({ session_id }) => session_id)
   for (const status of ['running', 'pending'] as const) {
     const filter = { agentId: undefined, status, withDeleted: false }
-    ids.push(...(await everyPage(page => sessions.list(filter, caller, page))).map(({ id }) => id))
+    const rows = await everyPage(page => sessions.list(filter, caller, page))
+    // The stream has told its clients that a session idles once a budget has stopped it.
+    ids.push(...rows.filter(({ paused }) => !paused).map(({ id }) => id))
   }
   return [...new Set(ids)]
 }

@@ -12,12 +12,13 @@ import type { Keys } from '../keys/keys.ts'
 import { notFound } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Approvals } from '../sessions/approvals.ts'
+import { messagesOf } from '../sessions/conversation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type BusDeps, writeBus } from './bus.ts'
 import { agentsOf, folders, project, providerOf, settingsOf } from './catalogue.ts'
 import type { BusEvent } from './events.ts'
 import { openQuestions, verdictOf } from './permissions.ts'
-import { messagesOf, workingSessions } from './reads.ts'
+import { workingSessions } from './reads.ts'
 
 export interface OpencodeDeps {
   readonly bus: BusDeps

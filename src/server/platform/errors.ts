@@ -5,18 +5,22 @@ interface Details {
   readonly cause?: unknown
   /** Response headers that belong to the refusal, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** What a program reads besides the message, in the nested shape. */
+  readonly fields?: Readonly<Record<string, string>>
 }
 
 /** A refusal that the caller may read. `message` is public, `cause` is for the log. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly headers: Readonly<Record<string, string>>
+  readonly fields: Readonly<Record<string, string>>
 
-  constructor(code: ErrorCode, message: string, { cause, headers = {} }: Details = {}) {
+  constructor(code: ErrorCode, message: string, { cause, headers = {}, fields = {} }: Details = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'AppError'
     this.code = code
     this.headers = headers
+    this.fields = fields
   }
 }
 

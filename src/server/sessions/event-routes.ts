@@ -35,10 +35,9 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
     const start = query.after ?? query.page
     const after = start === undefined ? (order === 'asc' ? 0 : pastTheEnd) : Number(start)
     const types = typesOf(query.types ?? query['types[]'])
-    const rows = await store.list({ sessionId: id, after, limit: limit + 1, order, types, ...createdRange(query) })
-    const data = rows.slice(0, limit)
+    const { data, hasMore } = await store.list({ sessionId: id, after, limit, order, types, ...createdRange(query) })
     const last = data.at(-1)
-    return { data, next_page: rows.length > limit && last ? String(last.seq) : null }
+    return { data: [...data], next_page: hasMore && last ? String(last.seq) : null }
   })
 
   bind(app, eventRoutes.send, async ({ params, body }, caller) => ({

@@ -80,8 +80,8 @@ test('a list runs in both directions and keeps to the types it was asked for', a
   const sessionId = await storedSession(database.pool)
   const usage = withId({ type: 'session.usage' })
   await store.append(sessionId, [message('a'), usage, message('b')])
-  const list = (order: 'asc' | 'desc', after: number, types?: string[]) =>
-    store.list({ sessionId, after, limit: 10, order, types })
+  const list = async (order: 'asc' | 'desc', after: number, types?: string[]) =>
+    (await store.list({ sessionId, after, limit: 10, order, types })).data
   assert.deepEqual(seqs(await list('asc', 0)), [1, 2, 3])
   assert.deepEqual(seqs(await list('desc', Number.MAX_SAFE_INTEGER)), [3, 2, 1])
   assert.deepEqual(seqs(await list('desc', 3)), [2, 1])
@@ -141,4 +141,32 @@ test('R2: the size of a log is counted in bytes of UTF-8', async () => {
   const sizes = await database.pool.query('select bytes from session_events where session_id = $1', [sessionId])
   const bytes = Buffer.byteLength(JSON.stringify({ text }))
   assert.deepEqual([rows[0], sizes.rows[0]], [{ log_bytes: bytes }, { bytes }])
+})
+
+test('V2: a list ends at 4 MB, and says that it goes on', async () => {
+  const sessionId = await storedSession(database.pool)
+  const big = message('x'.repeat(1_500_000))
+  for (let at = 0; at < 3; at++)
+    await store.append(
+      sessionId,
+      [big].map(event => ({ ...event, id: `${event.id}_${at}` })),
+    )
+  const list = async (after: number, limit = 10) => {
+    const { data, hasMore } = await store.list({ sessionId, after, limit, order: 'asc', types: undefined })
+    return [seqs(data), hasMore]
+  }
+  assert.deepEqual(await list(0), [[1, 2], true])
+  assert.deepEqual(await list(2), [[3], false])
+  assert.deepEqual(await list(0, 1), [[1], true])
+})
+
+test('the event of a prompt is found, whatever its text', async () => {
+  const sessionId = await storedSession(database.pool)
+  const asked = (prompt_id: string) =>
+    withId({ type: 'user.message', prompt_id, content: [{ type: 'text', text: '\u0000 "' }] })
+  await store.append(sessionId, [asked('msg_a'), message('a'), asked('msg_b')])
+  assert.equal(await store.seqOfPrompt(sessionId, 'msg_b'), 3)
+  assert.equal(await store.seqOfPrompt(sessionId, 'msg_c'), undefined)
+  assert.equal(await store.seqOfNewestMessages(sessionId, 1), 3)
+  assert.equal(await store.seqOfNewestMessages(sessionId, 5), 1)
 })

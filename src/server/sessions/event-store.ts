@@ -41,6 +41,8 @@ const pageText = `
 /** What one page for readers may hold: readers that do not read keep one each. */
 export const pageBytes = 256 * 1024
 const pageEvents = 200
+/** What one answer to a caller who lists events may hold. */
+const listBytes = 4 * 1024 * 1024
 /** About what an event's own fields add to its payload. */
 const envelopeBytes = 160
 const sizeOf = `coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes}`
@@ -125,15 +127,50 @@ export function eventStore(pool: Pool) {
       return first && { last: first.last, events: rows.filter(({ seq }) => seq !== null).map(toEvent) }
     },
 
-    /** Events of some types and of some time, in either order. Types undefined: all. */
-    async list({ sessionId, after, limit, order, types, from, before }: ListQuery): Promise<SessionEvent[]> {
+    /**
+     * Events of some types and of some time, in either order: at most `limit`, and as many as 4 MB hold, or one that is
+     * larger. Types undefined: all.
+     */
+    async list({ sessionId, after, limit, order, types, from, before }: ListQuery): Promise<ListPage> {
       const text = `
-        select seq, id, type, payload, created_at from session_events
-        where session_id = $1 and seq ${order === 'asc' ? '>' : '<'} $2 and ($4::text[] is null or type = any ($4))
-          and ($5::timestamptz is null or created_at >= $5) and ($6::timestamptz is null or created_at < $6)
-        order by seq ${order} limit $3`
-      const { rows } = await pool.query<Row>(text, [sessionId, after, limit, types ?? null, from, before])
-      return rows.map(toEvent)
+        with candidates as (
+          select seq, bytes, payload from session_events
+          where session_id = $1 and seq ${order === 'asc' ? '>' : '<'} $2 and ($4::text[] is null or type = any ($4))
+            and ($5::timestamptz is null or created_at >= $5) and ($6::timestamptz is null or created_at < $6)
+          order by seq ${order} limit $3 + 1
+        ), sized as (
+          select seq, row_number() over (order by seq ${order}) as place, sum(${sizeOf}) over (order by seq ${order}) as upto,
+                 count(*) over () as found
+          from candidates
+        )
+        select s.found, e.seq, e.id, e.type, e.payload, e.created_at
+        from sized s join session_events e on e.session_id = $1 and e.seq = s.seq
+        where s.place <= $3 and (s.place = 1 or s.upto <= ${listBytes})
+        order by e.seq ${order}`
+      const values = [sessionId, after, limit, types ?? null, from, before]
+      const { rows } = await pool.query<Row & { found: number }>(text, values)
+      return { data: rows.map(toEvent), hasMore: (rows[0]?.found ?? 0) > rows.length }
+    },
+
+    /** The number of the event that a prompt was queued with. */
+    async seqOfPrompt(sessionId: string, promptId: string): Promise<number | undefined> {
+      // Not the operators of JSON: they refuse a payload with the escape of NUL anywhere in it.
+      const text = `
+        select seq from session_events
+        where session_id = $1 and type = 'user.message' and strpos(payload::text, '"prompt_id":"' || $2 || '"') > 0
+        order by seq desc limit 1`
+      const { rows } = await pool.query<{ seq: number }>(text, [sessionId, promptId])
+      return rows[0]?.seq
+    },
+
+    /** The number of the first of the newest `count` messages that users sent; undefined when there is none. */
+    async seqOfNewestMessages(sessionId: string, count: number): Promise<number | undefined> {
+      const text = `
+        select min(seq) as seq from (
+          select seq from session_events where session_id = $1 and type = 'user.message' order by seq desc limit $2
+        ) newest`
+      const { rows } = await pool.query<{ seq: number | null }>(text, [sessionId, count])
+      return rows[0]?.seq ?? undefined
     },
 
     /** The highest number in the log; 0 when it is empty. Undefined when there is no such session. */
@@ -150,6 +187,12 @@ export function eventStore(pool: Pool) {
       return rows
     },
   }
+}
+
+export interface ListPage {
+  readonly data: readonly SessionEvent[]
+  /** True when the list goes on behind these. */
+  readonly hasMore: boolean
 }
 
 export interface ListQuery {

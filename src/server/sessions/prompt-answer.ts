@@ -1,0 +1,69 @@
+import type { OpencodeMessage } from '../../contract/sessions.ts'
+import type { Caller } from '../http/caller.ts'
+import type { Idempotency } from '../http/idempotency.ts'
+import { AppError } from '../platform/errors.ts'
+import { budgetStopOf, exchangeOf } from './conversation.ts'
+import type { EventStore } from './event-store.ts'
+import type { PromptWrite } from './prompt-queue.ts'
+import type { Sessions } from './sessions.ts'
+import type { WaitForPrompt } from './wait-for-prompt.ts'
+
+interface Deps {
+  readonly sessions: Pick<Sessions, 'prompt' | 'withdraw'>
+  readonly events: EventStore
+  readonly waitForPrompt: WaitForPrompt
+}
+
+interface By {
+  readonly caller: Caller
+  readonly idempotency: Idempotency | undefined
+  /** Aborts when the caller leaves; the prompt stays. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Queues a prompt and waits for the assistant's message. Rejects with `budget_exceeded` when a budget stops the session:
+ * a prompt that no model has answered to is cancelled, one in the middle of its turn stays and goes on once there is room.
+ */
+export function createPromptAnswer({ sessions, events, waitForPrompt }: Deps) {
+  return async (sessionId: string, prompt: PromptWrite, by: By): Promise<OpencodeMessage> => {
+    const { caller, idempotency, signal } = by
+    const promptId = await sessions.prompt(sessionId, prompt, { caller, idempotency })
+    for (;;) {
+      const how = await waitForPrompt(sessionId, promptId, signal)
+      const { answer, hasEnd, hasBegun } = await exchangeOf(events, sessionId, promptId)
+      if (how !== 'paused') return answer ?? withoutAnswer(hasEnd)
+      const why = (await budgetStopOf(events, sessionId)) ?? 'a budget of this session is used up'
+      if (hasBegun) {
+        throw outOfBudget(`${why}; prompt ${promptId} goes on once there is room`, {
+          prompt_id: promptId,
+          state: 'pending',
+        })
+      }
+      if (await isCancelled(sessionId, promptId, caller)) {
+        throw outOfBudget(`${why}; prompt ${promptId} was cancelled`, { prompt_id: promptId, state: 'cancelled' })
+      }
+    }
+  }
+
+  /** False when the prompt has got going meanwhile. */
+  async function isCancelled(sessionId: string, promptId: string, caller: Caller): Promise<boolean> {
+    try {
+      await sessions.withdraw(sessionId, promptId, caller)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'conflict') return false
+      throw error
+    }
+  }
+}
+
+const outOfBudget = (message: string, fields: Readonly<Record<string, string>>) =>
+  new AppError('budget_exceeded', message, { fields })
+
+function withoutAnswer(hasEnd: boolean): never {
+  throw new AppError(
+    'conflict',
+    hasEnd ? 'the prompt ended without an answer' : 'the prompt was cancelled before it ran',
+  )
+}
