@@ -134,7 +134,7 @@ export function sessionStore(pool: Pool) {
             and ($4::text is null or s.id < $4) and ${status === undefined ? 'true' : candidates[status]})
         select * from s
         where $5::text is null or $5 = case
-          when held and not asks then 'running' when held or paused then 'idle' when unfinished > 0 then 'pending'
+          when held and not asks then 'running' when held then 'idle' when unfinished > 0 then 'pending'
           when last_outcome = 'failed' then 'error' else 'idle'
         end
         order by id desc limit $6`
@@ -233,7 +233,6 @@ export const toSession = (row: SessionRow): Session => ({
   status: statusOf({
     held: row.held,
     asks: row.asks,
-    paused: row.paused,
     waitingPrompts: row.unfinished,
     lastOutcome: row.last_outcome,
   }),

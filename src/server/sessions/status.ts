@@ -5,18 +5,15 @@ export interface SessionFacts {
   readonly held: boolean
   /** A tool call of the prompt in work waits for a person. */
   readonly asks: boolean
-  /** The first prompt in line waits for its budget, and all others behind it. */
-  readonly paused: boolean
-  /** Prompts that are not finished and that no runner works on. */
+  /** Prompts that are not finished and that no runner works on, those that wait for a budget included. */
   readonly waitingPrompts: number
   /** How the last run ended; null before the first, and after one that paused. */
   readonly lastOutcome: 'completed' | 'failed' | 'cancelled' | null
 }
 
 /** The public status of a session. Our choice: the interface gives the words, gaps.md section 5 the rule. */
-export function statusOf({ held, asks, paused, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
+export function statusOf({ held, asks, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
   if (held) return asks ? 'idle' : 'running'
-  if (paused) return 'idle'
   if (waitingPrompts > 0) return 'pending'
   return lastOutcome === 'failed' ? 'error' : 'idle'
 }
