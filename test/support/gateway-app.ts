@@ -22,6 +22,8 @@ interface Options {
   readonly demo?: boolean
   readonly maxStreams?: number
   readonly pingAfterMs?: number
+  /** 0 unless given: what was sent is all that is booked of an answer that broke. */
+  readonly assumedOutputTokensPerSecond?: number
   /** What becomes of the lanes of the product; they stay as they are by default. */
   readonly lanes?: (laneFor: LaneFor) => LaneFor
   readonly router?: Partial<RouterSettings>
@@ -42,6 +44,7 @@ export async function startGatewayApp({
   demo = true,
   maxStreams = 1000,
   pingAfterMs = 15_000,
+  assumedOutputTokensPerSecond = 0,
   router = {},
   prices = {},
   lanes = laneFor => laneFor,
@@ -54,7 +57,14 @@ export async function startGatewayApp({
   const log = createLog('silent')
   const outbound = createOutbound({ allow: allow ?? deployments.map(({ apiBase }) => new URL(apiBase).host) })
   const pools = createPools(outbound)
-  const limits = { maxStreams, maxSessions: 1, maxLoopDelayMs: 50, reserveBytesPerToken: 1, reservationMs: 900_000 }
+  const limits = {
+    maxStreams,
+    maxSessions: 1,
+    maxLoopDelayMs: 50,
+    reserveBytesPerToken: 1,
+    assumedOutputTokensPerSecond,
+    reservationMs: 900_000,
+  }
   const config = {
     deployments,
     demo,

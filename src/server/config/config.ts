@@ -162,6 +162,8 @@ export interface Limits {
   readonly maxSessions: number
   /** How many bytes of text count as one token when a budget is asked for the worst case; 1 is never too few. */
   readonly reserveBytesPerToken: number
+  /** Output that a call is booked with for each second of an upstream that never stated its usage. */
+  readonly assumedOutputTokensPerSecond: number
   /** How long what is held for a call outlives the process that makes it. */
   readonly reservationMs: number
 }

@@ -86,6 +86,7 @@ interface FileValue {
     readonly max_sessions?: number
     readonly max_loop_delay_ms?: number
     readonly reserve_bytes_per_token?: number
+    readonly assumed_output_tokens_per_second?: number
     readonly reservation_s?: number
   }
   readonly router?: RouterBlock
@@ -187,6 +188,7 @@ const fileShape: Shape = {
         max_sessions: whole,
         max_loop_delay_ms: whole,
         reserve_bytes_per_token: { kind: 'number', min: 1 },
+        assumed_output_tokens_per_second: { kind: 'number', min: 0 },
         reservation_s: whole,
       },
     },

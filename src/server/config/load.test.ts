@@ -15,7 +15,14 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
   assert.deepEqual(
     [config.limits, config.role, config.logLevel],
     [
-      { maxStreams: 1000, maxSessions: 100, maxLoopDelayMs: 50, reserveBytesPerToken: 1, reservationMs: 900_000 },
+      {
+        maxStreams: 1000,
+        maxSessions: 100,
+        maxLoopDelayMs: 50,
+        reserveBytesPerToken: 1,
+        assumedOutputTokensPerSecond: 200,
+        reservationMs: 900_000,
+      },
       'all',
       'info',
     ],
@@ -172,6 +179,7 @@ limits:
   max_sessions: 2
   max_loop_delay_ms: 80
   reserve_bytes_per_token: 2.5
+  assumed_output_tokens_per_second: 80
   reservation_s: 60
 demo: false
 `,
@@ -197,7 +205,14 @@ demo: false
     [
       key,
       false,
-      { maxStreams: 5, maxSessions: 2, maxLoopDelayMs: 80, reserveBytesPerToken: 2.5, reservationMs: 60_000 },
+      {
+        maxStreams: 5,
+        maxSessions: 2,
+        maxLoopDelayMs: 80,
+        reserveBytesPerToken: 2.5,
+        assumedOutputTokensPerSecond: 80,
+        reservationMs: 60_000,
+      },
     ],
   )
   assert.throws(() => Object.assign(config.deployments[0] ?? {}, { apiKey: 'x' }), TypeError)

@@ -6,7 +6,7 @@ import type { UsageRow } from '../usage/store.ts'
 import type { Ask, Attempt, Call, CallKind, Outcome, Target } from './call.ts'
 import { noTokens } from './counting/token-counts.ts'
 import { isRaw } from './lanes.ts'
-import { costOf } from './prices/cost.ts'
+import { costOf, lesserUsd } from './prices/cost.ts'
 import type { ModelPrice } from './prices/price-book.ts'
 import type { Degradation } from './translated/degradations.ts'
 
@@ -28,12 +28,18 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: E
     target,
     outcome,
     attempts,
-    costUsd: price && costOf(price.rates, usage),
+    costUsd: costOfCall(outcome, price, hold),
     rates: price?.applied(usage),
     priceSource: price?.label,
     heldUsd: hold?.amountUsd,
     totalMs: performance.now() - startedMs,
   })
+}
+
+/** What is only assumed never costs more than what was held for it. */
+function costOfCall({ usage, unstatedMs }: Outcome, price: Ended['price'], hold: Ended['hold']): string | undefined {
+  const cost = price && costOf(price.rates, usage)
+  return unstatedMs === undefined || cost === undefined || !hold ? cost : lesserUsd(cost, hold.amountUsd)
 }
 
 /** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */

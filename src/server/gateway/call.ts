@@ -71,6 +71,11 @@ export interface Outcome {
   readonly firstContentMs: number | undefined
   /** What the upstream's protocol could not carry, found in the request or in the answer. */
   readonly degraded?: readonly Degradation[]
+  /**
+   * How long the upstream had the request, when its answer ended before it stated the usage: it may bill for all that it
+   * made meanwhile. The ledger gets an estimate then.
+   */
+  readonly unstatedMs?: number
 }
 
 /** What the checks of a request body found. The parsed body itself is let go: a stream may run for minutes. */

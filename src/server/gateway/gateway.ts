@@ -9,6 +9,7 @@ import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
 import { createAdmission } from './admission.ts'
+import { withAssumed } from './assumed-usage.ts'
 import { usageRow } from './booking.ts'
 import { type Attempt, type Call, isCount, type Outcome, type Refusal, type Sink } from './call.ts'
 import { groupsUnder, holdFor } from './call-holds.ts'
@@ -21,6 +22,7 @@ import type { HintChannel } from './router/hints.ts'
 import { type Arrival, createRouter, type Served } from './router/router.ts'
 import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing-table.ts'
 import type { Pools } from './upstream/pools.ts'
+import { UpstreamCut } from './upstream/upstream-cut.ts'
 
 interface Options {
   readonly config: GatewayConfig
@@ -81,17 +83,21 @@ export function createGateway(options: Options): Gateway {
   /** What was held goes with the row; without one, whoever began the call gives it back. */
   const book = ({ attempt, attempts }: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
     if (!attempt || isCount(attempt.call.kind)) return outcome
-    const { price } = table.prices.factsOf(attempt.target)
-    usage.book(usageRow(attempt, { outcome, attempts, price, hold }))
+    const facts = table.prices.factsOf(attempt.target)
+    const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
+    const isStated = outcome.unstatedMs === undefined
+    const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
+    usage.book(usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold }))
     hold?.settled()
-    return outcome
+    return booked
   }
 
   /** Tells the caller how its call ended, as far as the sink has not, and books it. */
   const arrived = (arrival: Arrival, sink: Sink, hold: Hold | undefined): Outcome => {
     const { ending, attempt } = arrival
     if (ending instanceof AppError) {
-      book(arrival, { ...nothingSent, status: statusOfCode(ending.code) }, hold)
+      const unstated = ending instanceof UpstreamCut && { unstatedMs: ending.unstatedMs }
+      book(arrival, { ...nothingSent, status: statusOfCode(ending.code), ...unstated }, hold)
       throw attempt ? asOurs(ending, attempt.ownHeaders) : ending
     }
     if (ending.outcome !== 'refused' || !attempt) return book(arrival, ending as Outcome, hold)
@@ -156,13 +162,13 @@ const ledgerIsFull = (): AppError =>
     headers: { 'retry-after': '5' },
   })
 
-const nothingSent = {
+const nothingSent: Outcome = {
   outcome: 'failed',
   status: undefined,
   stopReason: undefined,
   usage: noTokens,
   firstContentMs: undefined,
-} as const
+}
 
 /** An upstream's own refusal goes to the client as it came, unless we can count ourselves. */
 function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome {

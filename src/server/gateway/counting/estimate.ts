@@ -13,10 +13,21 @@ const unread = new Set(['signature', 'cache_control', 'media_type', 'encrypted_c
  * A guess at the input tokens of a request in Anthropic's format, never 0. It covers system, messages, tools, images
  * and documents, and errs on the high side for prose.
  */
-export function estimateInputTokens({ system, messages, tools }: Readonly<Record<string, unknown>>): number {
+export const estimateInputTokens = (request: Parts): number => estimate(request, anthropicSize)
+
+/** The same for OpenAI's and Google's formats, whose images and files stand in text that the model never reads as such. */
+export const estimateForeignInputTokens = (request: Parts): number => estimate(request, foreignSize)
+
+interface Parts {
+  readonly system?: unknown
+  readonly messages?: unknown
+  readonly tools?: unknown
+}
+
+function estimate({ system, messages, tools }: Parts, fixedSize: FixedSize): number {
   const items = [messages, tools].map(list => (Array.isArray(list) ? list.length : 0))
   const around = ((items[0] ?? 0) + (items[1] ?? 0)) * tokensPerItem
-  return Math.max(1, Math.ceil(around + sizeOf([system, messages, tools])))
+  return Math.max(1, Math.ceil(around + sizeOf([system, messages, tools], fixedSize)))
 }
 
 /** About how many tokens `text` is, at least 1. */
@@ -24,7 +35,7 @@ export const estimateTextTokens = (text: string): number =>
   Math.max(1, Math.ceil(Buffer.byteLength(text) / bytesPerToken))
 
 /** Walks with a list of its own, not by recursion: depth is the sender's choice. */
-function sizeOf(values: readonly unknown[]): number {
+function sizeOf(values: readonly unknown[], fixedSize: FixedSize): number {
   const waiting: unknown[] = [...values]
   let tokens = 0
   while (waiting.length > 0) {
@@ -40,12 +51,23 @@ function sizeOf(values: readonly unknown[]): number {
 }
 
 /** The size of a block whose content is not text; undefined for one that must be read. */
-function fixedSize(block: object): number | undefined {
+type FixedSize = (block: object) => number | undefined
+
+const anthropicSize: FixedSize = block => {
   const { type, source } = block as { type?: unknown; source?: { type?: unknown } | null }
   if (type === 'image') return tokensPerImage
   if (type === 'document' && source?.type !== 'text' && source?.type !== 'content') return tokensPerDocument
   return undefined
 }
+
+/** Where the two formats put data: `image_url`, `input_image`, `file`, `input_audio`, `inlineData` ... */
+const foreignSize: FixedSize = block => {
+  const { data, file_data: file, url, image_url: image } = block as Readonly<Record<string, unknown>>
+  const isInline = typeof data === 'string' || typeof file === 'string' || isDataUrl(url) || isDataUrl(image)
+  return isInline ? tokensPerImage : undefined
+}
+
+const isDataUrl = (text: unknown): boolean => typeof text === 'string' && text.startsWith('data:')
 
 function pushParts(block: object, waiting: unknown[]): void {
   if (Array.isArray(block)) {

@@ -38,6 +38,15 @@ export function usdOf(picoDollars: bigint): string {
   return `${digits.slice(0, -picoDigits)}${fraction && `.${fraction}`}`
 }
 
+const picoDollarsOf = (usd: string): bigint => {
+  const [whole = '', fraction = ''] = usd.split('.')
+  return BigInt(`${whole}${fraction.slice(0, picoDigits).padEnd(picoDigits, '0')}`)
+}
+
+/** The lesser of two exact decimals. */
+export const lesserUsd = (one: string, other: string): string =>
+  picoDollarsOf(other) < picoDollarsOf(one) ? other : one
+
 const inputOf = (tokens: TokenCounts): number =>
   tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_5m_tokens + tokens.cache_write_1h_tokens
 

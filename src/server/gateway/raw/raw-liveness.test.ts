@@ -92,7 +92,9 @@ for (const [phase, body, holdAtFrame] of phases) {
     assert.ok(performance.now() - started < 1_000)
     await bookedCalls(1)
     assert.equal(booked[0]?.outcome, 'aborted')
-    assert.equal(booked[0]?.input_tokens, holdAtFrame === undefined ? 0 : 25)
+    assert.equal(booked[0]?.estimated, true)
+    if (holdAtFrame !== undefined) assert.equal(booked[0]?.input_tokens, 25)
+    else assert.ok(Number(booked[0]?.input_tokens) > 0)
   })
 }
 

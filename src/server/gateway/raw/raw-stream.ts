@@ -76,7 +76,8 @@ export class RawStream implements AnswerStream {
     return this.#outcome(this.#relay.tap.end === 'stop' ? 'completed' : 'failed')
   }
 
-  abandoned(): Outcome {
+  abandoned(rest: readonly Buffer[]): Outcome {
+    this.#relay.readOn(rest)
     return this.#outcome('aborted')
   }
 

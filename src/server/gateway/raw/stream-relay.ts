@@ -74,6 +74,15 @@ export class StreamRelay {
     return true
   }
 
+  /** Reads what nobody waits for any more, for its usage. */
+  readOn(chunks: readonly Buffer[]): void {
+    try {
+      for (const chunk of chunks) for (const piece of this.#ready(chunk)) this.tap.push(piece)
+    } catch {
+      // Bytes that are not in the wire's framing state nothing.
+    }
+  }
+
   /** The upstream is done. When whole or failed, the client has its end; it must still be told that its stream was cut. */
   finish(): StreamEnd {
     const { tap } = this

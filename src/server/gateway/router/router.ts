@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
 import type { Ask, Attempt, Call, Lane, Outcome, Sink, Target } from '../call.ts'
 import { noTokens } from '../counting/token-counts.ts'
+import { UpstreamCut } from '../upstream/upstream-cut.ts'
 import type { MakeTry } from './attempts.ts'
 import { backoffMs } from './backoff.ts'
 import type { Cooldowns } from './cooldowns.ts'
@@ -97,7 +98,7 @@ class Journey {
       if (typeof passed === 'object') ending = passed
       else group = this.#groupAfter(group, passed)
     }
-    ending ??= this.#trip.call.signal.aborted ? leftWaiting : undefined
+    ending ??= this.#trip.call.signal.aborted ? this.#left() : undefined
     return {
       ending: ending ?? this.#failure ?? this.#overloaded(),
       attempt: this.#attempt,
@@ -116,7 +117,7 @@ class Journey {
       }
       if (!served) return 'exhausted'
       const isLeft = this.#attempts > 0 && this.#trip.call.signal.aborted
-      const ending = isLeft ? leftWaiting : await this.#try(served, group)
+      const ending = isLeft ? this.#left() : await this.#try(served, group)
       if (!isFailure(ending)) return ending
       const wayOut = this.#noteFailure(group, served, ending)
       if (wayOut !== undefined) return wayOut
@@ -131,6 +132,12 @@ class Journey {
     if (verdict === 'again' && group.retries-- === 0) return 'exhausted'
     group.failed.set(served, verdict === 'again' ? this.#readyMs(failure) : undefined)
     return undefined
+  }
+
+  /** The caller left between two tries: the last one may have cost something. */
+  #left(): Outcome {
+    const failure = this.#failure
+    return failure instanceof UpstreamCut ? { ...leftWaiting, unstatedMs: failure.unstatedMs } : leftWaiting
   }
 
   #group(name: string, members: readonly Served[]): Group {

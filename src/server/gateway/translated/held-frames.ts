@@ -24,6 +24,7 @@ export class HeldFrames {
   #isOpen = false
   #isReleased = false
   #isBlocked = false
+  #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
@@ -39,7 +40,7 @@ export class HeldFrames {
   add(frame: string): void {
     this.#text += frame
     // The window opens with the first frame: before it there is nothing that could be shown.
-    if (!this.#isReleased && this.#window === undefined) {
+    if (!this.#isReleased && !this.#isStopped && this.#window === undefined) {
       this.#window = setTimeout(this.#onWindowEnd, this.#options.holdBackMs)
       this.#window.unref()
     }
@@ -70,6 +71,7 @@ export class HeldFrames {
   }
 
   stop(): void {
+    this.#isStopped = true
     clearTimeout(this.#silence)
     clearTimeout(this.#window)
   }

@@ -76,7 +76,13 @@ export class TranslatedStream implements AnswerStream {
     return this.#held.isOpen ? this.#fail(code, message) : undefined
   }
 
-  abandoned(): Outcome {
+  abandoned(rest: readonly Buffer[]): Outcome {
+    const { frames, decoder } = this.#options
+    for (const frame of rest.flatMap(chunk => frames.push(chunk).frames)) {
+      for (const event of decoder.push(frame)) {
+        if (event.type !== 'error' && event.type !== 'degraded' && !this.#encoder.hasEnded) this.#encoder.push(event)
+      }
+    }
     return this.#outcome('aborted')
   }
 

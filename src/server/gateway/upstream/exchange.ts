@@ -1,9 +1,10 @@
 import type { Dispatcher } from 'undici'
 import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
-import { noTokens } from '../counting/token-counts.ts'
+import { noTokens, type TokenCounts } from '../counting/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
 import { secretsOf } from './scrub.ts'
+import { UpstreamCut } from './upstream-cut.ts'
 import { upstreamFailure } from './upstream-failure.ts'
 
 export type Controller = Dispatcher.DispatchController
@@ -35,8 +36,8 @@ export interface AnswerStream {
   finish(): Ending | undefined
   /** The upstream is lost. Undefined when nothing is out yet, so that the call can fail with `error`. */
   breakOff(error: AppError): Ending | undefined
-  /** The caller is gone: what to book. */
-  abandoned(): Outcome
+  /** The caller is gone: what to book. `rest` came after that, and is read for its usage alone. */
+  abandoned(rest: readonly Buffer[]): Outcome
   /** Stops all timers; nothing more goes out. */
   stop(): void
 }
@@ -81,6 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = []
   #size = 0
   #isOver = false
+  #isLeft = false
+  /** `performance.now()` when the request went out. */
+  #sentMs: number | undefined
   #leaving: NodeJS.Timeout | undefined
 
   constructor({ attempt, sink, reader }: Options) {
@@ -107,16 +111,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Controller): void {
     this.#controller = controller
     // The caller left while the request waited for its connection.
-    if (this.#isOver) controller.abort(new Error('the call is over'))
+    if (this.#isOver || this.#isLeft) controller.abort(new Error('the call is over'))
+    else this.#sentMs = performance.now()
   }
 
   onResponseStart(_controller: Controller, status: number, headers: UpstreamHeaders): void {
     if (status < 200 || this.#isOver) return
     const fault = faultOf(status, headers)
     if (fault !== undefined) {
+      // Whoever answers so has made nothing of the request.
+      this.#sentMs = undefined
       this.#fail(upstreamFault(this.#attempt, fault))
       return
     }
+    if (status >= 400) this.#sentMs = undefined
     const { ownHeaders, call, target } = this.#attempt
     const relayed = relayedHeaders(headers, secretsOf(target.deployment))
     relayed['request-id'] ??= call.requestId
@@ -126,7 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#isOver) return
-    if (!this.#stream) {
+    if (!this.#stream || this.#isLeft) {
       this.#collect(controller, chunk)
       return
     }
@@ -158,7 +166,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     clearTimeout(this.#leaving)
     if (this.#isOver || !this.#head) return
-    if (this.#stream) this.#finishStream(this.#stream)
+    if (this.#isLeft) this.#finish(this.#leftBehind(this.#head))
+    else if (this.#stream) this.#finishStream(this.#stream)
     else if (this.#head.status >= 400) this.#refuse()
     else this.#answerAtOnce(this.#head)
   }
@@ -195,11 +204,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The call cannot succeed any more: told in the stream once it has begun, else by a rejection. */
   #fail(error: AppError): void {
-    const ending = this.#stream?.breakOff(error)
+    const ending = this.#isLeft ? this.#leftBehind() : this.#stream?.breakOff(error)
     if (ending) this.#finish(ending)
     else {
       this.#close()
-      this.#reject(error)
+      this.#reject(this.#sentMs === undefined ? error : new UpstreamCut(error, performance.now() - this.#sentMs))
     }
     this.#controller?.abort(error)
   }
@@ -208,15 +217,31 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(upstreamFault(this.#attempt, 'took longer than its time-out in total', 'upstream_timeout'))
   }
 
+  /** What the upstream has sent by now is still read, for its usage: a process that was stopped finds both at once. */
   readonly #onCallerGone = (): void => {
-    if (this.#isOver) return
-    this.#finish(this.#stream?.abandoned() ?? leftEarly)
+    if (this.#isOver || this.#isLeft) return
+    this.#isLeft = true
+    this.#stream?.stop()
+    setImmediate(this.#onLeft)
+  }
+
+  readonly #onLeft = (): void => {
+    if (!this.#isOver) this.#finish(this.#leftBehind())
     this.#controller?.abort(new Error('the caller is gone'))
+  }
+
+  /** What to book for a caller who has left; `whole` is the head of an answer that has come to its end. */
+  #leftBehind(whole?: AnswerHead): Outcome {
+    if (this.#stream) return this.#stream.abandoned(this.#chunks)
+    const answer = whole && whole.status < 400 ? this.#reader.whole(whole, this.#body()) : undefined
+    return answer && !('outcome' in answer) ? { ...leftEarly, ...answer.counts() } : leftEarly
   }
 
   #finish(ending: Ending): void {
     this.#close()
-    this.#settle(ending)
+    const isUnstated = ending.outcome === 'aborted' || ending.outcome === 'failed'
+    if (!isUnstated || this.#sentMs === undefined || isStated(ending.usage)) this.#settle(ending)
+    else this.#settle({ ...ending, unstatedMs: performance.now() - this.#sentMs })
   }
 
   /** Nothing of this exchange acts after this. */
@@ -240,6 +265,10 @@ const leftEarly: Outcome = {
   usage: noTokens,
   firstContentMs: undefined,
 }
+
+/** True for figures that are all the upstream's own. */
+const isStated = ({ estimated, input_tokens, cache_read_tokens, output_tokens }: TokenCounts): boolean =>
+  !estimated && input_tokens + cache_read_tokens + output_tokens > 0
 
 /** What makes an answer of no use, whatever its body: the rest of a sentence about the upstream. */
 function faultOf(status: number, headers: UpstreamHeaders): string | undefined {
