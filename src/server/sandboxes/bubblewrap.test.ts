@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { trySockets } from '../../../test/support/try-sockets.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
 import { findCgroups } from './cgroup.ts'
 import { type BoundRequest, sandboxLimits } from './sandbox.ts'
@@ -115,6 +116,14 @@ test('no process inside is root outside', async () => {
   }
   stop.abort()
   await running
+})
+
+test('H2: sockets of other families than UNIX, IPv4 and IPv6 are refused', async () => {
+  const { output } = await run(trySockets)
+  assert.deepEqual(
+    [...new Set(output.trim().split('\n'))],
+    ['socket 1', 'pair 1', 'socket 2', 'socket 10', 'socket 16'],
+  )
 })
 
 test('there is no network: neither the server’s own loopback nor any other address', async () => {

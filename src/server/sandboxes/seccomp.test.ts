@@ -6,14 +6,16 @@ interface Call {
   readonly architecture: number
   readonly number: number
   readonly firstArgument?: number
+  readonly thirdArgument?: number
 }
 
 /** Runs a filter as the kernel does, for the few instructions that ours has. */
-function verdict(filter: Buffer, { architecture, number, firstArgument = 0 }: Call): number {
+function verdict(filter: Buffer, { architecture, number, firstArgument = 0, thirdArgument = 0 }: Call): number {
   const data = new Map([
     [0, number],
     [4, architecture],
     [16, firstArgument],
+    [32, thirdArgument],
   ])
   let register = 0
   for (let at = 0; ; ) {
@@ -32,15 +34,34 @@ function verdict(filter: Buffer, { architecture, number, firstArgument = 0 }: Ca
 const allow = 0x7fff0000
 const refused = 0x00050001
 const unknown = 0x00050026
+const unsupported = 0x00050061
 const threadFlags = 0x003d0f00
 const newUserNamespace = 0x10000000
 
 const processors = [
-  { name: 'x64', architecture: 0xc000003e, read: 0, ptrace: 101, mount: 165, clone: 56, unshare: 272 },
-  { name: 'arm64', architecture: 0xc00000b7, read: 63, ptrace: 117, mount: 40, clone: 220, unshare: 97 },
+  {
+    name: 'x64',
+    architecture: 0xc000003e,
+    read: 0,
+    ptrace: 101,
+    mount: 165,
+    clone: 56,
+    unshare: 272,
+    sockets: [41, 53],
+  },
+  {
+    name: 'arm64',
+    architecture: 0xc00000b7,
+    read: 63,
+    ptrace: 117,
+    mount: 40,
+    clone: 220,
+    unshare: 97,
+    sockets: [198, 199],
+  },
 ] as const
 
-for (const { name, architecture, read, ptrace, mount, clone, unshare } of processors) {
+for (const { name, architecture, read, ptrace, mount, clone, unshare, sockets } of processors) {
   test(`${name}: tools work, and calls that reach deep into the kernel do not`, () => {
     const filter = seccompFilter(name)
     assert(filter)
@@ -60,6 +81,21 @@ for (const { name, architecture, read, ptrace, mount, clone, unshare } of proces
       assert.equal(verdict(filter, { architecture, number, firstArgument }), answer, `call ${number}`)
     }
     assert.equal(verdict(filter, { architecture: 0x40000003, number: read }), unknown)
+  })
+
+  test(`H2: ${name}: sockets are of the families UNIX, IPv4 and IPv6, or list interfaces`, () => {
+    const filter = seccompFilter(name)
+    assert(filter)
+    for (const number of sockets) {
+      for (let firstArgument = 0; firstArgument < 64; firstArgument++) {
+        const answer = [1, 2, 10, 16].includes(firstArgument) ? allow : unsupported
+        assert.equal(verdict(filter, { architecture, number, firstArgument }), answer, `${number}: ${firstArgument}`)
+      }
+      for (const thirdArgument of [4, 9, 12, 16, 21])
+        assert.equal(verdict(filter, { architecture, number, firstArgument: 16, thirdArgument }), unsupported)
+      assert.equal(verdict(filter, { architecture, number: 0x40000000 + number, firstArgument: 1 }), unknown)
+      assert.equal(verdict(filter, { architecture: 0x40000003, number, firstArgument: 1 }), unknown)
+    }
   })
 }
 

@@ -3,6 +3,8 @@ interface SystemCalls {
   readonly architecture: number
   readonly clone: number
   readonly unshare: number
+  readonly socket: number
+  readonly socketpair: number
   readonly denied: readonly number[]
 }
 
@@ -16,6 +18,8 @@ const systemCalls: Partial<Record<NodeJS.Architecture, SystemCalls>> = {
     architecture: 0xc000003e,
     clone: 56,
     unshare: 272,
+    socket: 41,
+    socketpair: 53,
     denied: [
       101, 310, 311, 165, 166, 155, 161, 308, 248, 249, 250, 321, 298, 323, 246, 320, 175, 313, 176, 304, 303, 103, 163,
       167, 168, 169, 179,
@@ -25,6 +29,8 @@ const systemCalls: Partial<Record<NodeJS.Architecture, SystemCalls>> = {
     architecture: 0xc00000b7,
     clone: 220,
     unshare: 97,
+    socket: 198,
+    socketpair: 199,
     denied: [
       117, 270, 271, 40, 39, 41, 51, 268, 217, 218, 219, 280, 241, 282, 104, 294, 105, 273, 106, 265, 264, 116, 89, 224,
       225, 142, 60,
@@ -35,6 +41,11 @@ const systemCalls: Partial<Record<NodeJS.Architecture, SystemCalls>> = {
 const clone3 = 435
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e020000
+/** AF_UNIX, AF_INET and AF_INET6. A network namespace holds only some of the others: AF_VSOCK leads to the host of a machine. */
+const families = [1, 2, 10]
+const netlink = 16
+/** Programs list their interfaces by it (`os.networkInterfaces` of Node, `getifaddrs`); a namespace holds it. */
+const netlinkRoute = 0
 /** From here on a number on x64 means the x32 calls, which would slip past the list. */
 const x32 = 0x40000000
 
@@ -47,10 +58,12 @@ const answer = 0x06
 const allow = 0x7fff0000
 const errorEPERM = 0x00050001
 const errorENOSYS = 0x00050026
+const errorEAFNOSUPPORT = 0x00050061
 
 const numberOffset = 0
 const architectureOffset = 4
 const firstArgumentOffset = 16
+const thirdArgumentOffset = 32
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number]
 
@@ -67,9 +80,21 @@ const refuseNamespaces = (number: number): Instruction[] => [
   [answer, 0, 0, allow],
 ]
 
+/** The kernel reads both arguments as 32 bits, so their upper halves do not count. */
+const onlyFamilies = (number: number): Instruction[] => [
+  [jumpIfEqual, 0, families.length + 6, number],
+  [load, 0, 0, firstArgumentOffset],
+  ...families.map((family, index): Instruction => [jumpIfEqual, families.length - index + 3, 0, family]),
+  [jumpIfEqual, 0, 2, netlink],
+  [load, 0, 0, thirdArgumentOffset],
+  [jumpIfEqual, 1, 0, netlinkRoute],
+  [answer, 0, 0, errorEAFNOSUPPORT],
+  [answer, 0, 0, allow],
+]
+
 /**
- * A compiled filter that refuses system calls which reach deep into the kernel and which no tool needs; undefined for a
- * processor that is not known. Shape: an array of `struct sock_filter`, as bubblewrap's `--seccomp` reads it.
+ * A compiled filter that refuses system calls which reach deep into the kernel and which no tool needs, and
+ * sockets of other families than a sandbox's network has; undefined for a processor that is not known. Shape: an array of `struct sock_filter`, as bubblewrap's `--seccomp` reads it.
  */
 export function seccompFilter(processor: NodeJS.Architecture): Buffer | undefined {
   const calls = systemCalls[processor]
@@ -84,6 +109,8 @@ export function seccompFilter(processor: NodeJS.Architecture): Buffer | undefine
     // Its flags are in memory that a filter cannot see. Without it the C library falls back to clone.
     ...refuse(clone3, errorENOSYS),
     ...calls.denied.flatMap(number => refuse(number, errorEPERM)),
+    ...onlyFamilies(calls.socket),
+    ...onlyFamilies(calls.socketpair),
     ...refuseNamespaces(calls.clone),
     ...refuseNamespaces(calls.unshare),
     [answer, 0, 0, allow],
