@@ -60,7 +60,34 @@ export const api = {
   ModelSettings: modelSettingRoutes,
 } as const
 
-/** All routes in one list, each with the name of its group. */
+/** The groups of the OpenAPI document that are named otherwise than in `api`, which names the groups of the client. */
+const groupNames: Readonly<Record<string, string>> = {
+  Opencode: 'opencode',
+  Events: 'Sessions',
+  ManagedAgents: 'Managed Agents',
+  Environments: 'Managed Agents',
+  ManagedSessions: 'Managed Agents',
+  WebhookEndpoints: 'Webhook Endpoints',
+  RuntimeHarnesses: 'Runtimes',
+  AgentRuntimes: 'Runtimes',
+  Keys: 'API Keys',
+  ModelSettings: 'Models',
+}
+
+/** The groups of the OpenAPI document that come first, in this order. Interface: What the service does, 9. */
+export const firstGroups = [
+  'System',
+  'Models',
+  'Messages',
+  'Agents',
+  'Sessions',
+  'Runtimes',
+  'API Keys',
+  'MCP',
+] as const
+
+/** All routes in one list, each with the name of its group in the OpenAPI document. */
 export const allRoutes: readonly (Route & { readonly group: string })[] = Object.entries(api).flatMap(
-  ([group, routes]) => Object.values<Route>(routes).map(spec => ({ ...spec, group })),
+  ([group, routes]) =>
+    Object.values<Route>(routes).map(spec => ({ ...spec, group: spec.group ?? groupNames[group] ?? group })),
 )

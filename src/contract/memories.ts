@@ -191,6 +191,7 @@ export const memoryRoutes = {
   mcp: route({
     ...base,
     id: 'memories.mcp',
+    group: 'MCP',
     isForPrograms: true,
     method: 'POST',
     path: `${agentPath}/mcp`,

@@ -21,6 +21,8 @@ export interface Route {
   readonly access: Access
   readonly errorShape: ErrorShape
   readonly summary: string
+  /** Its group in the OpenAPI document, where that is not the one of its neighbours. */
+  readonly group?: 'MCP'
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { allRoutes, apiVersion } from '../../contract/api.ts'
+import { allRoutes, apiVersion, firstGroups } from '../../contract/api.ts'
 import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../contract/errors.ts'
 import { GoogleError } from '../../contract/gemini.ts'
 import { OpenAiError } from '../../contract/openai.ts'
@@ -28,7 +28,7 @@ export function openApiDocument(): Record<string, unknown> {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(allRoutes.map(({ group }) => group))].map(name => ({ name })),
+    tags: [...new Set([...firstGroups, ...allRoutes.map(({ group }) => group)])].map(name => ({ name })),
     paths,
     components: {
       securitySchemes: {
