@@ -32,6 +32,8 @@ export interface Out {
   note(...pieces: readonly (Piece | string)[]): void
   /** One line of JSON on standard output; nothing without `--json`. */
   data(value: unknown): void
+  /** Something that does not stop the command, on standard error: the text, or with `--json` as JSON. */
+  warning(text: string): void
   /** A failure on standard error: the text, or with `--json` the details as JSON. */
   failure(text: string, details: object): void
 }
@@ -69,6 +71,12 @@ export function createOut({ stdout, stderr, isJson, isTerminal, hasColours }: Ou
     },
     data: value => {
       if (isJson) print(stdout, `${plainJson(value)}\n`)
+    },
+    warning: text => {
+      print(
+        stderr,
+        isJson ? `${plainJson({ warning: text })}\n` : `${painted({ text: `warning: ${text}`, tone: 'warning' })}\n`,
+      )
     },
     failure: (text, details) => {
       print(stderr, isJson ? `${plainJson({ error: details })}\n` : `${painted({ text, tone: 'bad' })}\n`)

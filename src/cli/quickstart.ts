@@ -4,6 +4,7 @@ import type { ExitCode } from './exit-codes.ts'
 import type { LocalService, ServerInputs } from './local-service.ts'
 import { dim, type Out } from './out.ts'
 import { type RunArguments, runOnce } from './run.ts'
+import { warnOfIgnored } from './world.ts'
 
 interface QuickstartArguments extends Omit<RunArguments, 'isTemporary'>, ServerInputs {
   /** The user named a service: then no other one takes its place. */
@@ -31,7 +32,12 @@ export async function quickstart(
   const config = await server.configure({ env, overrides: { ...overrides, host: '127.0.0.1', port: 0 } })
   const running = await server.start(config, { logLevel: env['LOG_LEVEL'] ? config.logLevel : 'error' })
   try {
-    const temporary = createClient({ baseUrl: running.url, key: config.masterKey, fetch })
+    const temporary = createClient({
+      baseUrl: running.url,
+      key: config.masterKey,
+      fetch,
+      onIgnored: warnOfIgnored(out),
+    })
     return await runOnce(temporary, { ...run, isTemporary: true }, out)
   } finally {
     await running.stop()

@@ -198,3 +198,15 @@ test('no other service takes the place of one that the user named', async () => 
   const { code } = await runLine(['run', 'go', '--url', 'http://127.0.0.1:4321'])
   assert.equal(code, 3)
 })
+
+test('D10: fields that the service did not use are a warning on standard error, for programs as JSON', async () => {
+  const ignoring: Answers = {
+    'POST /session': () => Response.json({ id: 's' }, { headers: { 'x-switchyard-ignored': 'environment.ref, +1' } }),
+  }
+  const { fetch } = serviceWith([idle('end_turn')], ignoring)
+  const { code, stderr } = await runLine(['run', 'go'], { fetch })
+  assert.equal(code, 0)
+  assert.match(stderr, /^warning: the service ignored environment\.ref, \+1$/m)
+  const json = await runLine(['run', 'go', '--json'], { fetch })
+  assert.match(json.stderr, /^\{"warning":"the service ignored environment\.ref, \+1"\}$/m)
+})

@@ -55,12 +55,16 @@ export function toolsOf(world: World, { url, key, json = false }: GlobalOptions)
   const { env, fetch } = world
   const given = url ?? urlOfEnvironment(env)
   const secret = key ?? (env['SWITCHYARD_KEY'] || env['GATEWAY_MASTER_KEY'] || undefined)
+  const out = outOf(world, json)
   return {
-    client: createClient({ baseUrl: given ?? defaultUrl, key: secret, fetch }),
-    out: outOf(world, json),
+    client: createClient({ baseUrl: given ?? defaultUrl, key: secret, fetch, onIgnored: warnOfIgnored(out) }),
+    out,
     isUrlGiven: given !== undefined,
   }
 }
+
+/** Warns of fields that a request had and the service did not use. */
+export const warnOfIgnored = (out: Out) => (names: string) => out.warning(`the service ignored ${names}`)
 
 function urlOfEnvironment({ SWITCHYARD_URL: text }: ServerInputs['env']): string | undefined {
   if (!text) return undefined

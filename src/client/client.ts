@@ -10,6 +10,8 @@ export interface ClientOptions {
   readonly key?: string | undefined
   /** The global `fetch` unless given. */
   readonly fetch?: typeof fetch
+  /** Called with the names of the fields that the service did not use, as `x-switchyard-ignored` has them. */
+  readonly onIgnored?: (names: string) => void
 }
 
 /** What a request may carry besides the parts that its route declares. */
@@ -66,11 +68,13 @@ export interface Calls {
 export type Client = Calls & Groups
 
 /** A client of the service, typed by the contract. Runs in Node and in browsers; holds no connection and no state. */
-export function createClient({ baseUrl, key, fetch = globalThis.fetch }: ClientOptions): Client {
+export function createClient({ baseUrl, key, fetch = globalThis.fetch, onIgnored }: ClientOptions): Client {
   const base = baseUrl.replace(/\/+$/, '')
 
   const open = async (route: Route, ...[request = {}, options = {}]: Untyped): Promise<Response> => {
     const response = await send(fetch, base, requestOf(route, request, { ...options, ...(key && { key }) }))
+    const ignored = response.headers.get('x-switchyard-ignored')
+    if (ignored !== null) onIgnored?.(ignored)
     if (!response.ok) throw await apiErrorOf(response)
     return response
   }

@@ -113,6 +113,7 @@ export const agentRoutes = {
   create: route({
     ...base,
     id: 'agents.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/api/agents',
     body: AgentWrite,
@@ -131,6 +132,7 @@ export const agentRoutes = {
   update: route({
     ...base,
     id: 'agents.update',
+    unknownFields: 'named',
     method: 'PATCH',
     path: '/api/agents/{agent_id}',
     params: AgentPath,

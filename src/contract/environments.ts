@@ -87,6 +87,7 @@ export const environmentRoutes = {
   create: route({
     ...base,
     id: 'environments.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/environments',
     body: EnvironmentCreate,
@@ -114,6 +115,7 @@ export const environmentRoutes = {
   update: route({
     ...base,
     id: 'environments.update',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/environments/{environment_id}',
     params: EnvironmentPath,

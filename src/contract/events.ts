@@ -118,6 +118,7 @@ export const eventRoutes = {
   }),
   send: route({
     id: 'events.send',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/sessions/{session_id}/events',
     access: 'key',

@@ -98,6 +98,7 @@ export const keyRoutes = {
   create: route({
     ...base,
     id: 'keys.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/api/keys',
     body: ApiKeyWrite,

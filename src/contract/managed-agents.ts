@@ -133,6 +133,7 @@ export const managedAgentRoutes = {
   create: route({
     ...base,
     id: 'managed_agents.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/agents',
     body: ManagedAgentCreate,
@@ -166,6 +167,7 @@ export const managedAgentRoutes = {
   update: route({
     ...base,
     id: 'managed_agents.update',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/agents/{agent_id}',
     params: AgentPath,

@@ -126,6 +126,7 @@ export const dialectSessionRoutes = {
   create: route({
     ...base,
     id: 'dialect_sessions.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/sessions',
     body: ManagedSessionCreate,
@@ -165,6 +166,7 @@ export const dialectSessionRoutes = {
   update: route({
     ...base,
     id: 'dialect_sessions.update',
+    unknownFields: 'named',
     method: 'POST',
     path: '/v1/sessions/{session_id}',
     params: SessionPath,

@@ -129,6 +129,7 @@ export const memoryRoutes = {
   create: route({
     ...base,
     id: 'memories.create',
+    unknownFields: 'named',
     method: 'POST',
     path,
     params: AgentPath,
@@ -139,6 +140,7 @@ export const memoryRoutes = {
   update: route({
     ...base,
     id: 'memories.update',
+    unknownFields: 'named',
     method: 'PATCH',
     path: `${path}/{memory_id}`,
     params: MemoryPath,
@@ -183,7 +185,10 @@ export const memoryRoutes = {
     method: 'POST',
     path: `${agentPath}/memories/import`,
     params: AgentPath,
-    body: Type.Object({ memories: Type.Array(PortableMemory, { maxItems: mostImported }) }),
+    body: Type.Object({
+      memories: Type.Array(PortableMemory, { maxItems: mostImported }),
+      next_cursor: Type.Optional({ ...NextCursor, description: 'As an export has it; changes nothing' }),
+    }),
     bodyLimit: 48 * 1024 * 1024,
     responses: { 200: Type.Object({ imported: Type.Integer(), skipped: Type.Integer() }) },
     summary: 'Import memories, all or none; a text that the agent has already is skipped',
@@ -191,6 +196,7 @@ export const memoryRoutes = {
   mcp: route({
     ...base,
     id: 'memories.mcp',
+    unknownFields: 'kept',
     group: 'MCP',
     isForPrograms: true,
     method: 'POST',

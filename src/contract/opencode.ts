@@ -81,6 +81,7 @@ export const opencodeRoutes = {
   reply: route({
     ...common,
     id: 'opencode.reply',
+    unknownFields: 'named',
     method: 'POST',
     path: '/permission/{request_id}/reply',
     params: Type.Object({ request_id: Type.String() }),
@@ -91,6 +92,7 @@ export const opencodeRoutes = {
   answer: route({
     ...common,
     id: 'opencode.answer',
+    unknownFields: 'named',
     method: 'POST',
     path: '/session/{session_id}/permissions/{permission_id}',
     params: Type.Object({ session_id: Type.String(), permission_id: Type.String() }),

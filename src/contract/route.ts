@@ -22,10 +22,15 @@ export interface Route {
   readonly errorShape: ErrorShape
   readonly summary: string
   /** Its group in the OpenAPI document, where that is not the one of its neighbours. */
-  readonly group?: 'MCP'
+  readonly group?: string
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
+  /**
+   * What becomes of fields that `body` does not know. `refused` with 400 unless given; `named` in `x-switchyard-ignored` on
+   * routes of the interface and of the served dialects, for the top level alone; `kept` where the body is not ours to judge.
+   */
+  readonly unknownFields?: 'refused' | 'named' | 'kept'
   /** Largest body in bytes; 2 MB unless given. */
   readonly bodyLimit?: number
   /** True when a program of a session may call it with the key of its run. */

@@ -171,6 +171,7 @@ export const agentRuntimeRoutes = {
   connect: route({
     ...write,
     id: 'agent_runtimes.connect',
+    unknownFields: 'named',
     method: 'PUT',
     path: '/api/agent-runtimes/{runtime_id}/credentials',
     params: RuntimePath,

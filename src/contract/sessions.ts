@@ -154,6 +154,7 @@ export const sessionRoutes = {
   create: route({
     ...nested,
     id: 'sessions.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/session',
     body: SessionRequest,
@@ -182,6 +183,7 @@ export const sessionRoutes = {
   update: route({
     ...nested,
     id: 'sessions.update',
+    unknownFields: 'named',
     method: 'PATCH',
     path: '/session/{session_id}',
     params: SessionPath,
@@ -201,6 +203,7 @@ export const sessionRoutes = {
   promptAsync: route({
     ...nested,
     id: 'sessions.prompt_async',
+    unknownFields: 'named',
     method: 'POST',
     path: '/session/{session_id}/prompt_async',
     params: SessionPath,
@@ -239,6 +242,7 @@ export const sessionRoutes = {
   message: route({
     ...nested,
     id: 'sessions.message',
+    unknownFields: 'named',
     method: 'POST',
     path: '/session/{session_id}/message',
     params: SessionPath,

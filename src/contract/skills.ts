@@ -104,6 +104,7 @@ export const skillRoutes = {
   create: route({
     ...base,
     id: 'skills.create',
+    unknownFields: 'named',
     method: 'POST',
     path: '/api/v1/skills',
     body: SkillCreate,
@@ -131,6 +132,7 @@ export const skillRoutes = {
   update: route({
     ...base,
     id: 'skills.update',
+    unknownFields: 'named',
     method: 'PATCH',
     path: '/api/v1/skills/{skill_id}',
     params: SkillPath,
@@ -180,6 +182,7 @@ export const skillRoutes = {
   attach: route({
     ...base,
     id: 'agent_skills.attach',
+    unknownFields: 'named',
     method: 'POST',
     path: '/api/v1/managed_agents/agents/{agent_id}/skill',
     params: AgentPath,

@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Input, type Result, type Route, successStatus } from '../../contract/route.ts'
+import { invalid } from '../platform/errors.ts'
 import type { Actor, Caller } from './caller.ts'
 import { CsvFile, sendCsv } from './csv-file.ts'
 import { type Idempotency, idempotencyOf } from './idempotency.ts'
+import { type IgnoredField, ignoredHeader, ignoredIn, ignoredValue } from './ignored-fields.ts'
 import { fastifyPath } from './paths.ts'
+import { meantBy, type UnknownField, unknownFields } from './unknown-fields.ts'
 
 /** What a handler may need to know of the request besides its input. */
 export interface Meta {
@@ -15,6 +18,8 @@ export interface Meta {
   readonly idempotency: Idempotency | undefined
   /** Adds a header to the success answer. */
   setHeader(name: string, value: string): void
+  /** Names fields of the request that have no effect, in the header `x-switchyard-ignored`. */
+  ignore(fields: readonly string[]): void
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal
 }
@@ -41,17 +46,39 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
       reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
       // The only cast: Fastify has checked these three against the very schemas that Input<R> is derived from.
       const input = { params: request.params, query: request.query, body: request.body } as Input<R>
+      const ignored = unknownIn(route, request.body)
+      const ignore = (fields: readonly string[]) => {
+        ignored.push(...fields.map(name => ({ name })))
+        const value = ignoredValue(ignored)
+        if (value !== undefined) reply.header(ignoredHeader, value)
+      }
+      ignore([])
       const answer = await handler(input, request.caller, {
         requestId: request.id,
         actor: actorOf(request),
         idempotency: idempotencyOf(request, route, request.caller),
         setHeader: (name, value) => void reply.header(name, value),
+        ignore,
         signal: gone.signal,
       })
       if (answer instanceof CsvFile) return sendCsv(reply, answer)
       return status === 204 ? reply.code(204).send() : reply.code(status).send(answer)
     },
   })
+}
+
+/** Fields of a body that its route does not know. Throws `invalid` where the route refuses them. Rulings: 2. */
+function unknownIn({ body: schema, unknownFields: treatment = 'refused' }: Route, body: unknown): IgnoredField[] {
+  if (!schema || treatment === 'kept') return []
+  if (treatment === 'named') return ignoredIn(schema, body)
+  const [unknown] = unknownFields(schema, body, true)
+  if (unknown) throw invalid(`unknown field ${JSON.stringify(unknown.path.slice(0, 200))}${hintOf(unknown)}`)
+  return []
+}
+
+function hintOf({ path, known }: UnknownField): string {
+  const meant = meantBy(path.slice(path.lastIndexOf('.') + 1), known)
+  return meant === undefined ? `; known here: ${known.join(', ') || 'none'}` : `; did you mean ${meant}?`
 }
 
 /** Who is behind a request, for the audit log. */
