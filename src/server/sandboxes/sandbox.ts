@@ -38,6 +38,12 @@ export interface FileList {
   readonly complete: boolean
 }
 
+export interface ListOptions {
+  readonly skip: ReadonlySet<string>
+  /** The list ends with its reason when it aborts. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * The files of one workspace. Paths are relative to it or begin with `/workspace`. No call follows a link out of the
  * workspace, also while a command swaps links. Errors: `invalid_request` with a text for the model.
@@ -49,8 +55,8 @@ export interface WorkspaceFiles {
   write(path: string, content: string): Promise<'created' | 'replaced'>
   /** Reads, changes and writes one file; updates of one workspace run one after the other. */
   update(path: string, change: (content: Buffer) => string): Promise<void>
-  /** All files below a folder but those in folders named in `skip`. */
-  list(path: string, skip: ReadonlySet<string>): Promise<FileList>
+  /** All files below a folder but those in folders named in `skip`: at most 50,000, and 6,000,000 characters of paths. */
+  list(path: string, options: ListOptions): Promise<FileList>
 }
 
 /** The place where one session's tools work. */

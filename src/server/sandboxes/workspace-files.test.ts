@@ -60,7 +60,7 @@ test('links that lead out are refused for reading, writing, changing and listing
         refused,
         `update ${path}`,
       )
-      await assert.rejects(files.list(path, none), refused, `list ${path}`)
+      await assert.rejects(files.list(path, { skip: none }), refused, `list ${path}`)
     }
   }
   await untouched()
@@ -74,7 +74,7 @@ test('links that stay inside count as what they name', async () => {
   await files.write('absolute/file', 'two')
   await files.write('relative', 'three')
   assert.equal(String(await files.read('real/file')), 'three')
-  assert.deepEqual((await files.list('absolute', none)).paths, ['file'])
+  assert.deepEqual((await files.list('absolute', { skip: none })).paths, ['file'])
 })
 
 test('no write leaves the workspace while a command swaps a folder for a link', {
@@ -136,12 +136,12 @@ test('a list is sorted, skips what it is told to skip and does not enter links',
   const { root, outside, files } = await setUp()
   for (const path of ['b', 'a/c', 'skip/d', 'a/skip/e']) await files.write(path, '')
   await symlink(outside, join(root, 'link'))
-  assert.deepEqual(await files.list('.', new Set(['skip'])), { paths: ['a/c', 'b', 'link'], complete: true })
+  assert.deepEqual(await files.list('.', { skip: new Set(['skip']) }), { paths: ['a/c', 'b', 'link'], complete: true })
 })
 
 test('a tree that is too deep is listed in part and says so', async () => {
   const { files } = await setUp()
   await files.write(`${'d/'.repeat(60)}end`, '')
   await files.write('near', '')
-  assert.deepEqual(await files.list('.', none), { paths: ['near'], complete: false })
+  assert.deepEqual(await files.list('.', { skip: none }), { paths: ['near'], complete: false })
 })

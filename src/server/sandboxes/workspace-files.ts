@@ -4,11 +4,12 @@ import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/p
 import { join } from 'node:path'
 import { AppError, invalid } from '../platform/errors.ts'
 import { beneath, type Folder, makeFolderAt, openFolder, type Place } from './beneath.ts'
-import type { FileList, WorkspaceFiles } from './sandbox.ts'
+import type { FileList, ListOptions, WorkspaceFiles } from './sandbox.ts'
 import { workspaceNames } from './workspace-path.ts'
 
 const largestFileBytes = 10 * 1024 * 1024
 const mostEntries = 50_000
+const mostPathCharacters = 6_000_000
 const deepestFolder = 40
 
 /** The files of the workspace in `root`, an absolute path of the host. What is made belongs to the root's owner. */
@@ -34,8 +35,8 @@ export function workspaceFiles(root: string): WorkspaceFiles {
       lastUpdate = update.catch(() => {})
       await update
     },
-    list: (path, skip) =>
-      explained(path, () => beneath(root, workspaceNames(path), { use: place => listPlace(place, skip) })),
+    list: (path, options) =>
+      explained(path, () => beneath(root, workspaceNames(path), { use: place => listPlace(place, options) })),
   }
 }
 
@@ -107,8 +108,14 @@ async function fill(handle: FileHandle, file: { content: string; owner: Owner; m
   }
 }
 
-async function listPlace({ folder, name }: Place, skip: ReadonlySet<string>): Promise<FileList> {
-  const walk: ListWalk = { skip, paths: [], left: mostEntries, complete: true }
+async function listPlace({ folder, name }: Place, options: ListOptions): Promise<FileList> {
+  const walk: ListWalk = {
+    ...options,
+    paths: [],
+    left: mostEntries,
+    charactersLeft: mostPathCharacters,
+    complete: true,
+  }
   if (name === undefined) {
     await listFolder(folder, '', walk)
   } else {
@@ -122,22 +129,24 @@ async function listPlace({ folder, name }: Place, skip: ReadonlySet<string>): Pr
   return { paths: walk.paths.sort(), complete: walk.complete }
 }
 
-interface ListWalk {
-  readonly skip: ReadonlySet<string>
+interface ListWalk extends ListOptions {
   readonly paths: string[]
   left: number
+  charactersLeft: number
   complete: boolean
 }
 
 async function listFolder(folder: Folder, prefix: string, walk: ListWalk): Promise<void> {
   // One entry at a time: a folder may hold millions.
   for await (const entry of await opendir(folder.path)) {
-    if (walk.left === 0) {
+    walk.signal?.throwIfAborted()
+    if (walk.left === 0 || walk.charactersLeft < 0) {
       walk.complete = false
       return
     }
-    walk.left -= 1
     const path = `${prefix}${entry.name}`
+    walk.left -= 1
+    walk.charactersLeft -= path.length
     if (!entry.isDirectory()) walk.paths.push(path)
     else if (!walk.skip.has(entry.name)) await listChild(folder, `${path}/`, walk)
   }

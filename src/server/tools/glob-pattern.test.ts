@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { globMatcher } from './glob-pattern.ts'
+import { setImmediate as nextPass } from 'node:timers/promises'
+import { GlobAutomaton } from './glob-automaton.ts'
+import { globSteps } from './glob-pattern.ts'
+import { pathsThatFit } from './glob-search.ts'
 
 const table: [pattern: string, fits: string[], fitsNot: string[]][] = [
   ['*.ts', ['a.ts', '.ts'], ['a/b.ts', 'a.tsx', 'ts']],
   ['**/*.ts', ['a.ts', 'a/b.ts', 'a/b/c.ts'], ['a.js']],
-  ['src/**', ['src/a', 'src/a/b'], ['a', 'src2/a']],
+  ['src/**', ['src', 'src/a', 'src/a/b'], ['a', 'src2/a']],
   ['src/**/test/*.ts', ['src/test/a.ts', 'src/x/y/test/a.ts'], ['src/test/x/a.ts']],
-  ['**/a/**/b', ['a/b', 'x/a/y/b', 'a/x/a/b'], ['a', 'b', 'x/b']],
+  ['**/a/**/b', ['a/b', 'x/a/y/b', 'a/x/a/b'], ['a', 'b', 'x/b', 'xa/b']],
   ['**', ['a', 'a/b'], []],
+  ['**/**/a/**/**', ['a', 'x/a', 'x/a/y/z'], ['b', 'xa']],
+  ['a**b', ['ab', 'axb'], ['a/b']],
   ['a?c', ['abc', 'a\u{1f600}c'], ['ac', 'a/c', 'abbc']],
   ['[a-c]x[!0-9]', ['axx', 'cx-'], ['dxx', 'ax1']],
+  ['a[!b]c', ['axc'], ['abc', 'a/c']],
   ['[]]', [']'], ['[']],
   ['[a', ['[a'], ['a']],
   ['*.{ts,tsx}', ['a.ts', 'a.tsx'], ['a.js']],
@@ -21,18 +27,68 @@ const table: [pattern: string, fits: string[], fitsNot: string[]][] = [
   ['', [''], ['a']],
 ]
 
+const never = new AbortController().signal
+
 for (const [pattern, fits, fitsNot] of table) {
-  test(`${JSON.stringify(pattern)} names the paths it should`, () => {
-    const matcher = globMatcher(pattern)
-    for (const path of fits) assert(matcher(path), path)
-    for (const path of fitsNot) assert(!matcher(path), path)
+  test(`${JSON.stringify(pattern)} names the paths it should`, async () => {
+    assert.deepEqual(await pathsThatFit(pattern, [...fits, ...fitsNot], never), fits)
   })
 }
 
-test('hostile patterns cost little time', () => {
-  const from = performance.now()
-  globMatcher(`${'*a'.repeat(200)}b`)('a'.repeat(5000))
-  globMatcher(`${'**/a/'.repeat(100)}b`)('a/'.repeat(2000))
-  assert.throws(() => globMatcher('{a,b}'.repeat(30)), { code: 'invalid_request' })
-  assert(performance.now() - from < 1000)
+const longNames = (count: number) => Array.from({ length: count }, (_, at) => `${'ab'.repeat(118)}${at}`)
+const letters = Array.from({ length: 300 }, (_, at) =>
+  Array.from({ length: 240 }, (_, index) => 'abcd'[(at * index * 7 + (index >> 2) + at) % 4]).join(''),
+)
+const hostile: readonly (readonly [what: string, pattern: string, paths: readonly string[]])[] = [
+  ['nested alternatives', `${'{*a,{*b,*ab}}'.repeat(3)}*${'a*b'.repeat(15)}c`, longNames(300)],
+  ['stars', `${'*a'.repeat(450)}c`, longNames(300)],
+  ['question marks behind stars', `{${'*a????????????c*d,'.repeat(40)}*b???????c*d}`, letters],
+  ['long sets', `*[!${'c-de-f'.repeat(150)}]x`, longNames(300)],
+  ['folders', `${'**/a/'.repeat(150)}b`, Array.from({ length: 300 }, () => 'a/'.repeat(500))],
+]
+
+for (const [what, pattern, paths] of hostile) {
+  test(`H4: a glob with ${what} computes a bounded amount, in pieces`, () => {
+    const automaton = new GlobAutomaton(pattern)
+    const matches = automaton.matches(paths, 1_000)
+    let before = automaton.work
+    while (!matches.next().done) {
+      assert.ok(automaton.work - before < 100_000, `a piece had ${automaton.work - before} units`)
+      before = automaton.work
+      if (before > 20_000_000) break
+    }
+    assert.ok(before < 20_100_000)
+  })
+}
+
+test('H4: a glob that is too complex for its paths is refused, and others compute meanwhile', async () => {
+  const random = Array.from({ length: 3_000 }, (_, at) => `${Math.sin(at)}${Math.cos(at)}`.repeat(20))
+  const pattern = `{${Array.from({ length: 40 }, (_, at) => `*${at % 10}${'?'.repeat(at % 20)}5*7`).join(',')}}`
+  let passes = 0
+  let isOver = false
+  const counting = (async () => {
+    for (; !isOver; passes++) await nextPass()
+  })()
+  const complex = pathsThatFit(pattern, random, never).finally(() => {
+    isOver = true
+  })
+  const simple = pathsThatFit('*.ts', ['a.ts', 'b'], never)
+  assert.deepEqual(await simple, ['a.ts'])
+  assert.equal(isOver, false, 'the simple pattern is answered first')
+  await assert.rejects(complex, { code: 'invalid_request', message: /too complex for 3000 files/ })
+  await counting
+  assert.ok(passes > 20, `the event loop made ${passes} passes`)
+})
+
+test('H4: an abort ends a glob', async () => {
+  const stop = new AbortController()
+  const searching = pathsThatFit('**/*.ts', longNames(50_000), stop.signal)
+  stop.abort()
+  await assert.rejects(searching, { name: 'AbortError' })
+})
+
+test('H4: the alternatives of a pattern are bounded in number and size', () => {
+  for (const pattern of ['{a,b}'.repeat(30), `{a,b,c,d,e,f}${'x'.repeat(900)}`])
+    assert.throws(() => globSteps(pattern), { code: 'invalid_request', message: /alternatives/ })
+  assert.equal(globSteps('{a,a,a}'.repeat(30)).length, 1, 'equal alternatives count once')
 })

@@ -1,95 +1,88 @@
 import { invalid } from '../platform/errors.ts'
 
-type Token = '*' | '?' | { readonly literal: string } | { readonly ranges: readonly Range[]; readonly negated: boolean }
-type Range = readonly [first: string, last: string]
+type Range = readonly [first: number, last: number]
 
-const mostAlternatives = 64
+/** Takes one character: a given code point, `any` besides the slash, or one that a set names. */
+export type CharacterTest = number | 'any' | { readonly ranges: readonly Range[]; readonly negated: boolean }
 
 /**
- * True for the paths that the pattern names. `*` and `?` stay within one name, `**` is any number of folders, `[a-z]`
- * and `[!a-z]` are sets, `{a,b}` are alternatives, a backslash takes the next character as it is. No regular
- * expression is made: the time grows with the product of the two lengths at most.
+ * A step of the automaton. `name` loops on all characters besides the slash and `deep` on all; both, and `skip`, which
+ * takes no character, also lead on: to the next step, and `skip` to the one `over` further on as well.
  */
-export function globMatcher(pattern: string): (path: string) => boolean {
-  const alternatives = expandBraces(pattern).map(alternative =>
-    alternative.split('/').map(name => (name === '**' ? ('**' as const) : tokensOf(name))),
-  )
-  return path => {
-    const names = path.split('/')
-    return alternatives.some(steps =>
-      matches(steps, names, {
-        isMany: step => step === '**',
-        fits: (step, name) => step !== '**' && fitsName(step, name),
-      }),
-    )
-  }
+export type Step =
+  | { readonly kind: 'one'; readonly test: CharacterTest }
+  | { readonly kind: 'name' | 'deep' }
+  | { readonly kind: 'skip'; readonly over: number }
+  | { readonly kind: 'end' }
+
+const slash: Step = { kind: 'one', test: 47 }
+const mostAlternatives = 64
+/** Bounds the size of one set of states, and so the work for one character. */
+const mostSteps = 4_096
+
+/**
+ * The steps of every alternative of a pattern, one list an alternative. `*` and `?` stay within one name, `**` is any
+ * number of folders, `[a-z]` and `[!a-z]` are sets, `{a,b}` are alternatives, a backslash takes the next character
+ * as it is. Errors: `invalid_request` for a pattern with too many alternatives.
+ */
+export function globSteps(pattern: string): Step[][] {
+  const alternatives = expandBraces(pattern).map(stepsOf)
+  const size = alternatives.reduce((sum, steps) => sum + steps.length, 0)
+  if (size > mostSteps) throw invalid(`pattern: its alternatives have ${size} characters in all, at most ${mostSteps}`)
+  return alternatives
 }
 
-interface Rules<Step, Item> {
-  /** True for a step that takes any number of items. */
-  readonly isMany: (step: Step) => boolean
-  readonly fits: (step: Step, item: Item) => boolean
-}
-
-/** Greedy match that goes back to the last open-ended step only, which is enough and never explodes. */
-function matches<Step, Item>(
-  steps: readonly Step[],
-  items: readonly Item[],
-  { isMany, fits }: Rules<Step, Item>,
-): boolean {
-  let step = 0
-  let item = 0
-  let many = -1
-  let manyItem = 0
-  while (item < items.length) {
-    const now = steps[step]
-    if (now !== undefined && isMany(now)) {
-      many = step++
-      manyItem = item
-    } else if (now !== undefined && fits(now, items[item] as Item)) {
-      step++
-      item++
-    } else if (many >= 0) {
-      step = many + 1
-      item = ++manyItem
+function stepsOf(pattern: string): Step[] {
+  // Several `**` in a row mean what one means.
+  const names = pattern.split('/').filter((name, at, all) => name !== '**' || all[at - 1] !== '**')
+  const steps: Step[] = []
+  for (const [at, name] of names.entries()) {
+    const isLast = at === names.length - 1
+    if (name !== '**') {
+      steps.push(...tokensOf(name))
+      if (!isLast && !(names[at + 1] === '**' && at + 2 === names.length)) steps.push(slash)
+    } else if (!isLast) {
+      steps.push({ kind: 'skip', over: 3 }, { kind: 'deep' }, slash)
+    } else if (at > 0) {
+      steps.push({ kind: 'skip', over: 3 }, slash, { kind: 'deep' })
     } else {
-      return false
+      steps.push({ kind: 'deep' })
     }
   }
-  return steps.slice(step).every(isMany)
+  return [...steps, { kind: 'end' }]
 }
 
-const fitsName = (tokens: readonly Token[], name: string): boolean =>
-  matches(tokens, [...name], { isMany: token => token === '*', fits: fitsCharacter })
-
-function fitsCharacter(token: Token, character: string): boolean {
-  if (token === '*' || token === '?') return true
-  if ('literal' in token) return token.literal === character
-  return token.ranges.some(([first, last]) => first <= character && character <= last) !== token.negated
-}
-
-function tokensOf(name: string): Token[] {
+function tokensOf(name: string): Step[] {
   const characters = [...name]
-  const tokens: Token[] = []
+  const tokens: Step[] = []
   for (let at = 0; at < characters.length; at++) {
-    const character = characters[at] ?? ''
-    const set = character === '[' ? setAt(characters, at) : undefined
-    if (set) {
-      tokens.push(set.token)
-      at = set.end
-    } else if (character === '*' || character === '?') {
-      tokens.push(character)
-    } else if (character === '\\' && at + 1 < characters.length) {
-      tokens.push({ literal: characters[++at] ?? '' })
-    } else {
-      tokens.push({ literal: character })
-    }
+    const { token, end } = setAt(characters, at) ?? plainAt(characters, at)
+    // Several stars in a row mean what one means.
+    if (token.kind !== 'name' || tokens.at(-1)?.kind !== 'name') tokens.push(token)
+    at = end
   }
   return tokens
 }
 
-/** The set that begins at `[`; undefined when it is not closed, so that the bracket stands for itself. */
-function setAt(characters: readonly string[], start: number): { token: Token; end: number } | undefined {
+interface Read {
+  readonly token: Step
+  /** Index of its last character. */
+  readonly end: number
+}
+
+function plainAt(characters: readonly string[], at: number): Read {
+  const character = characters[at]
+  if (character === '*') return { token: { kind: 'name' }, end: at }
+  if (character === '?') return { token: { kind: 'one', test: 'any' }, end: at }
+  const end = character === '\\' && at + 1 < characters.length ? at + 1 : at
+  return { token: { kind: 'one', test: codeOf(characters[end]) }, end }
+}
+
+const codeOf = (character = ''): number => character.codePointAt(0) ?? 0
+
+/** The set at `start`; undefined where none begins, or it is not closed: the bracket then stands for itself. */
+function setAt(characters: readonly string[], start: number): Read | undefined {
+  if (characters[start] !== '[') return undefined
   const negated = characters[start + 1] === '!' || characters[start + 1] === '^'
   const from = start + (negated ? 2 : 1)
   // A bracket right at the start belongs to the set.
@@ -97,16 +90,12 @@ function setAt(characters: readonly string[], start: number): { token: Token; en
   if (end < 0) return undefined
   const ranges: Range[] = []
   for (let at = from; at < end; at++) {
-    const first = characters[at] ?? ''
-    const last = characters[at + 2]
-    if (characters[at + 1] === '-' && at + 2 < end && last !== undefined) {
-      ranges.push([first, last])
-      at += 2
-    } else {
-      ranges.push([first, first])
-    }
+    const isRange = characters[at + 1] === '-' && at + 2 < end
+    const first = codeOf(characters[at])
+    ranges.push([first, isRange ? codeOf(characters[at + 2]) : first])
+    if (isRange) at += 2
   }
-  return { token: { ranges, negated }, end }
+  return { token: { kind: 'one', test: { ranges, negated } }, end }
 }
 
 /** All patterns without braces that the pattern stands for. */
@@ -130,8 +119,6 @@ function innermostGroup(pattern: string): string[] | undefined {
   const start = pattern.lastIndexOf('{', end)
   if (end < 0 || start < 0) return undefined
   const [before, after] = [pattern.slice(0, start), pattern.slice(end + 1)]
-  return pattern
-    .slice(start + 1, end)
-    .split(',')
-    .map(part => `${before}${part}${after}`)
+  const parts = pattern.slice(start + 1, end).split(',')
+  return [...new Set(parts)].map(part => `${before}${part}${after}`)
 }

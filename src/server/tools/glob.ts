@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { Type } from 'typebox'
 import type { workspaceRoot } from '../sandboxes/sandbox.ts'
 import { outputsFolder } from './bash.ts'
-import { globMatcher } from './glob-pattern.ts'
+import { pathsThatFit } from './glob-search.ts'
 import { defineTool, done } from './tool.ts'
 
 const root: typeof workspaceRoot = '/workspace'
@@ -22,14 +22,14 @@ export const globTool = defineTool({
     path: Type.Optional(Type.String({ description: 'The folder to look in; /workspace when absent' })),
   }),
   idempotent: true,
-  async run({ pattern, path = root }, { sandbox }) {
+  async run({ pattern, path = root }, { sandbox, signal }) {
     const isBelowRoot = pattern.startsWith(`${root}/`)
     const folder = isBelowRoot ? root : path
-    const fits = globMatcher(isBelowRoot ? pattern.slice(root.length + 1) : pattern.replace(/^(\.\/)+/, ''))
+    const relative = isBelowRoot ? pattern.slice(root.length + 1) : pattern.replace(/^(\.\/)+/, '')
     const named = new Set(`${pattern}/${path}`.split('/'))
     const skip = new Set(quietFolders.filter(name => !named.has(name)))
-    const { paths, complete } = await sandbox.files.list(folder, skip)
-    const found = paths.filter(fits)
+    const { paths, complete } = await sandbox.files.list(folder, { skip, signal })
+    const found = await pathsThatFit(relative, paths, signal)
     const prefix = posix.relative(root, posix.resolve(root, folder))
     const shown = found.slice(0, mostPaths).map(name => posix.join(prefix, name))
     const notes = [

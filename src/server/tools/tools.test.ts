@@ -86,7 +86,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     const { call, sandbox } = await setUp()
     const stop = new AbortController()
     const running = call('bash', { command: 'echo x > started; sleep 60' }, { signal: stop.signal })
-    await eventually(async () => (await sandbox.files.list('.', new Set())).paths.includes('started'))
+    await eventually(async () => (await sandbox.files.list('.', { skip: new Set() })).paths.includes('started'))
     stop.abort()
     assert.deepEqual(await running, { text: '[cancelled]', isError: true })
     for (const { name } of builtinTools) {

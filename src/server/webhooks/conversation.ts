@@ -31,10 +31,15 @@ export function conversationOf(setting: string | null | undefined, payload: unkn
   return undefined
 }
 
+/** In characters. A longer name belongs to no conversation. */
+const longestName = 100_000
+
 /** Half a name would join what does not belong together. */
 function filledOrNothing(text: string, payload: unknown): string | undefined {
-  const fields = [...text.matchAll(/\{\{\s*([^{}\s]+)\s*\}\}/g)].map(([, path = '']) => path)
-  return fields.every(path => textOfValue(valueAt(payload, path)) !== '') ? filledTemplate(text, payload) : undefined
+  const fields = new Set([...text.matchAll(/\{\{\s*([^{}\s]+)\s*\}\}/g)].map(([, path = '']) => path))
+  return [...fields].every(path => textOfValue(valueAt(payload, path)) !== '')
+    ? filledTemplate(text, payload, longestName)
+    : undefined
 }
 
 /** How the table has it: names can be long, and hold what is nobody's business. */

@@ -157,7 +157,7 @@ const sessionOf = ({ agent }: Receiver, { deliveryId, headers }: Arrival) => ({
 
 /** What the agent reads: the payload as it is, or what the template gives, unless that is blank. */
 export function messageOf({ template }: WebhookConfig, payload: Payload): string {
-  const text = template ? filledTemplate(template, payload.value) : ''
-  if (text.length > maxWebhookBytes) throw new AppError('payload_too_large', 'the message of the template is too large')
+  const text = template ? filledTemplate(template, payload.value, maxWebhookBytes) : ''
+  if (text === undefined) throw new AppError('payload_too_large', 'the message of the template is too large')
   return text.trim() === '' ? indented(payload) : text
 }

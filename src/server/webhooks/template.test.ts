@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { payloadOf } from './payload.ts'
-import { filledTemplate, valueAt } from './template.ts'
+import { filledTemplate as bounded, valueAt } from './template.ts'
+
+const filledTemplate = (template: string, value: unknown) => bounded(template, value, 10_000)
 
 const payload = {
   issue: { number: 7, title: 'Broken {{issue.body}}', labels: [{ name: 'bug' }], closed: false, body: null },
@@ -48,4 +50,14 @@ test('a path finds members of objects and arrays alone', () => {
   for (const path of ['a.b', 'a.2', 'a.1.b.c', 'hasOwnProperty'])
     assert.equal(valueAt({ a: [1, { b: 2 }] }, path), undefined)
   for (const value of [null, 1, 'text', true]) assert.equal(valueAt(value, 'length'), undefined)
+})
+
+test('H4: a template that names a large field often is refused before it is filled', () => {
+  const large = { text: 'x'.repeat(5_000_000), list: Array.from({ length: 100_000 }, (_, at) => ({ at })) }
+  for (const field of ['text', 'list', 'text.x']) {
+    const filled = bounded(`{{${field}}}`.repeat(12_000), large, 10_000_000)
+    assert.equal(filled, field === 'text.x' ? '' : undefined)
+  }
+  assert.equal(bounded('{{text}}', large, 5_000_000)?.length, 5_000_000)
+  assert.equal(bounded('{{text}}.', large, 5_000_000), undefined)
 })

@@ -24,8 +24,26 @@ export const storable = (text: string): string => text.replaceAll('\0', '\u{fffd
 const placeholder = new RegExp(`\\{\\{\\s*(${fieldPathPattern})\\s*\\}\\}`, 'g')
 
 /**
- * The template with fields of the payload in the place of `{{path.to.field}}`. Nothing is evaluated: what is no path stays
- * as it is, and braces inside the payload are text. Security: S33.
+ * The template with fields of the payload in the place of `{{path.to.field}}`; undefined when it would be longer than `limit`
+ * characters, which is counted before anything is joined. Nothing is evaluated: what is no path stays as it is, and braces
+ * inside the payload are text. Security: S33.
  */
-export const filledTemplate = (template: string, payload: unknown): string =>
-  template.replaceAll(placeholder, (_, path: string) => textOfValue(valueAt(payload, path)))
+export function filledTemplate(template: string, payload: unknown, limit: number): string | undefined {
+  const texts = new Map<string, string>()
+  const parts: string[] = []
+  let length = 0
+  let from = 0
+  const add = (part: string): boolean => {
+    parts.push(part)
+    length += part.length
+    return length <= limit
+  }
+  for (const { 0: written, 1: path = '', index } of template.matchAll(placeholder)) {
+    // A field that is named a thousand times is written out once.
+    const text = texts.get(path) ?? textOfValue(valueAt(payload, path))
+    texts.set(path, text)
+    if (!(add(template.slice(from, index)) && add(text))) return undefined
+    from = index + written.length
+  }
+  return add(template.slice(from)) ? parts.join('') : undefined
+}

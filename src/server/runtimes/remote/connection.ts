@@ -191,10 +191,13 @@ function typeOfStatus(status: number): string {
 }
 
 const maxWords = 400
+/** Of what a provider sent; markup may make up most of it. */
+const maxCleaned = 20_000
 
 /** A provider's words on one line, without any writing of its credential, without markup and control characters. */
 export function cleanText(text: string, { apiKey }: Pick<RuntimeEndpoint, 'apiKey'>): string {
   const words = text
+    .slice(0, maxCleaned)
     .replaceAll(/<[^>]{0,1000}>/g, ' ')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
