@@ -286,15 +286,30 @@ test('no header of a proxy changes path, method or caller', async () => {
   assert.deepEqual((await send(stranger, 'GET /health', towardsAgents)).json(), { status: 'ok' })
 })
 
-test('without a master key this machine is let in; a foreign Host or Origin is 403', async () => {
+test('M7: without a master key this machine is let in; a foreign Host, Origin or page is 403', async () => {
   const unlocked = await startService({ key: null })
   const host = new URL(unlocked.url).host
   assert.equal((await send(unlocked, 'GET /api/agents')).status, 200)
   assert.equal((await send(unlocked, 'GET /api/agents', { headers: { authorization: 'Bearer anything' } })).status, 200)
-  for (const origin of ['http://localhost:3000', `http://${host}`, 'http://[::1]:80']) {
-    assert.equal((await send(unlocked, 'GET /api/agents', { headers: { origin } })).status, 200, origin)
+  const { port } = new URL(unlocked.url)
+  const ours = [
+    { origin: `http://${host}` },
+    { host: `localhost:${port}`, origin: `http://localhost:${port}` },
+    { 'sec-fetch-site': 'none' },
+    { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+  ]
+  for (const headers of ours) {
+    assert.equal((await send(unlocked, 'GET /api/agents', { headers })).status, 200, JSON.stringify(headers))
   }
   const foreign = [
+    { host, origin: 'http://localhost:3000' },
+    { host, origin: 'http://[::1]:80' },
+    { host, origin: `https://${host}` },
+    { host, origin: 'http://127.0.0.1' },
+    { host, origin: `http://localhost:${port}` },
+    { host, origin: `http://${host}`, 'sec-fetch-site': 'same-site' },
+    { host, 'sec-fetch-site': 'cross-site' },
+    { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
     { host: 'evil.example' },
     { host: `evil.example:${new URL(unlocked.url).port}` },
     { host: '127.0.0.1.evil.example' },
@@ -308,5 +323,9 @@ test('without a master key this machine is let in; a foreign Host or Origin is 4
     assert.equal(answer.status, 403, JSON.stringify(headers))
     assert.deepEqual(answer.json(), { error: { type: 'gateway_error', message: 'forbidden' } })
     assert.equal((await send(unlocked, 'POST /session', { headers, body: {} })).status, 403)
+    assert.equal((await send(unlocked, 'POST /session/ses_1/abort', { headers })).status, 403)
+    assert.equal((await send(unlocked, 'GET /event', { headers })).status, 403)
+    const page = { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' } }
+    assert.equal((await send(unlocked, 'GET /docs', page)).status, 200)
   }
 })

@@ -194,3 +194,14 @@ test('S02: how much of a wrong key is right does not show in the time of its ref
   const rounds = Array.from({ length: 5 }, () => welch(nearly, notAtAll))
   assert.ok(Math.min(...rounds) < 4.5, `t = ${rounds.map(t => t.toFixed(1)).join(', ')}`)
 })
+
+test('M7: Basic authentication, which browsers repeat by themselves, is refused on behalf of a page of another origin', async () => {
+  const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined) })
+  const from = (site: string, headers: Record<string, string>) => request({ ...headers, 'sec-fetch-site': site })
+  const authorization = basic('opencode:right')
+  for (const site of ['cross-site', 'same-site', 'unknown']) {
+    assert.equal(await codeOf(() => authenticate(from(site, { authorization }), 'key')), 'forbidden')
+    assert.equal(authenticate(from(site, { 'x-api-key': 'right' }), 'key'), ada)
+  }
+  for (const site of ['same-origin', 'none']) assert.equal(authenticate(from(site, { authorization }), 'key'), ada)
+})

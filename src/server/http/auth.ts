@@ -5,6 +5,7 @@ import { digestOf } from '../platform/digest.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Caller, masterCaller } from './caller.ts'
 import type { LoginLimiter } from './login-limiter.ts'
+import { isFromOwnPage, isLocalRequest } from './web-page.ts'
 
 /**
  * Decides who calls: at once, or with a promise where the database has to be asked. Throws, or rejects with,
@@ -50,14 +51,17 @@ export function createAuthenticate(options: Options): Authenticate {
   const ticketHolder = async ({ ticket, sessionId }: PresentedTicket, request: IncomingMessage): Promise<Caller> =>
     known(await redeemTicket(ticket, sessionId), request)
   const anybody = (request: IncomingMessage): Caller => {
-    if (!insecureNoAuth && !isLocalRequest(request)) throw new AppError('forbidden', 'forbidden')
+    const isOurs = isFromOwnPage(request) && (insecureNoAuth || isLocalRequest(request))
+    if (!isOurs) throw new AppError('forbidden', 'forbidden')
     return masterCaller
   }
   return (request, access) => {
     const lent = options.lent?.(request)
     if (lent) return lent
     if (!master) return anybody(request)
-    const { key, ticket } = presentedBy(request, access)
+    const { key, ticket, isFromBrowser } = presentedBy(request, access)
+    // A browser adds such a password by itself to what any page requests, just as it does cookies.
+    if (isFromBrowser && !isFromOwnPage(request)) throw new AppError('forbidden', 'forbidden')
     // Compared in any case: a missing key is refused no sooner than a wrong one. Security: S02.
     const isMaster = timingSafeEqual(digestOf(key ?? ''), master)
     if (key !== undefined) return isMaster ? masterCaller : keyHolder(key, request)
@@ -70,13 +74,17 @@ interface Presented {
   readonly key: string | undefined
   /** Only without a key. */
   readonly ticket: PresentedTicket | undefined
+  /** True for Basic authentication, which browsers remember. */
+  readonly isFromBrowser: boolean
 }
 
 /** Whatever else opens a route comes before Basic authentication, which a proxy may have added for itself. */
 function presentedBy(request: IncomingMessage, access: Access): Presented {
   const key = presentedKey(request, access)
   const ticket = key === undefined && access === 'key-or-query' ? presentedTicket(request) : undefined
-  return { key: key ?? (ticket ? undefined : basicPassword(request)), ticket }
+  if (key !== undefined || ticket) return { key, ticket, isFromBrowser: false }
+  const password = basicPassword(request)
+  return { key: password, ticket, isFromBrowser: password !== undefined }
 }
 
 /** The key of a request: Bearer, then x-api-key, then what the route allows besides: x-goog-api-key, `?key=`. */
@@ -128,12 +136,3 @@ function presentedTicket(request: IncomingMessage): PresentedTicket | undefined 
 }
 
 const queryOf = ({ url }: IncomingMessage): URLSearchParams => new URLSearchParams(url?.split('?')[1] ?? '')
-
-/** True when Host and Origin both name this machine's loopback. Stops rebinding and cross-site calls; security S42. */
-function isLocalRequest({ headers }: IncomingMessage): boolean {
-  if (!isLoopbackHost(headers.host ?? '')) return false
-  const { origin } = headers
-  return origin === undefined || (URL.canParse(origin) && isLoopbackHost(new URL(origin).host))
-}
-
-const isLoopbackHost = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host)
