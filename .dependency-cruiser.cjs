@@ -7,7 +7,7 @@ const nouns = [
   'budgets/(budgets|store)',
   'gateway/(gateway|call)',
   'http/(caller|idempotency)',
-  'keys/keys',
+  'keys/(keys|run-as)',
   'memories/session-memories',
   'runtimes/runtime',
   'sandboxes/(sandbox|sandboxes)',

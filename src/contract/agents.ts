@@ -21,6 +21,12 @@ export const Agent = Type.Object({
   harness: Type.String({ description: 'The runtime that it runs on: a built-in id or an alias' }),
   created_at: EpochMs,
   version: Type.Integer({ description: 'Counts up with every change' }),
+  run_as_key_id: Nullable(
+    Type.String({
+      description:
+        'The key under which webhooks and schedules run: the last one that changed model, runtime, tools, `config` or the webhook secret. null: the master key or an admin key without limits did',
+    }),
+  ),
 })
 export type Agent = Static<typeof Agent>
 

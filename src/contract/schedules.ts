@@ -39,6 +39,12 @@ export const Schedule = Type.Object({
   missed_limit: Type.Integer(),
   status: ScheduleStatus,
   next_run_at: Nullable(Time),
+  run_as_key_id: Nullable(
+    Type.String({
+      description:
+        'The key under which it runs: the last one that changed what runs or when. null: the master key or an admin key without limits did, and `run_as_key_id` of the agent decides',
+    }),
+  ),
   created_at: Time,
   updated_at: Time,
 })

@@ -93,7 +93,16 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const { sessions, live, leases, runner, disposal, pausedSessions } = engine
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
   const { feed } = dialects
-  const occasions = composeWebhooksAndSchedules({ ...base, vault, logins, outbound, guard, agentRows, sessions })
+  const occasions = composeWebhooksAndSchedules({
+    ...base,
+    vault,
+    logins,
+    outbound,
+    guard,
+    agentRows,
+    sessions,
+    runAs: access.runAs,
+  })
   const { webhooks, ticker, delivery } = occasions
 
   const http = composeHttp({ ...base, authenticate, gateway, providers: calls.providers, runtimes })

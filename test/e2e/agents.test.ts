@@ -35,6 +35,7 @@ test('POST /api/agents with name and owner alone is 201 and fills in every defau
     description: null,
     harness: 'builtin',
     version: 1,
+    run_as_key_id: null,
   })
 })
 

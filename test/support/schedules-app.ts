@@ -6,6 +6,7 @@ import { auditStore } from '../../src/server/audit/store.ts'
 import type { Notifications } from '../../src/server/db/notifications.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
+import { createRunAs } from '../../src/server/keys/run-as.ts'
 import { newId } from '../../src/server/platform/ids.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import type { Runtime } from '../../src/server/runtimes/runtime.ts'
@@ -45,6 +46,7 @@ export async function startSchedulesApp() {
   const { pool, db } = await freshDatabase()
   const agents = agentStore(db)
   const store = scheduleStore(pool)
+  const runAs = createRunAs({ byId: async id => (id === callers.ana.key.id ? callers.ana : undefined) })
   let clock = new Date('2026-05-05T08:00:00Z')
   const now = async () => clock
 
@@ -74,7 +76,7 @@ export async function startSchedulesApp() {
   }
   /** The ticker of one more replica, whose store may differ. */
   const newTicker = (over: Partial<ScheduleStore> = {}) =>
-    createTicker({ pool, store: { ...store, ...over }, sessions: sessionsOf(), log, now })
+    createTicker({ pool, store: { ...store, ...over }, sessions: sessionsOf(), agents, runAs, log, now })
 
   const sessions = sessionsOf()
   const schedules = createSchedules({ pool, store, agents, sessions, audit: createAudit(auditStore(db)), now })

@@ -15,6 +15,7 @@ const agent: StoredAgent = {
   tools: {},
   config: { runtime: 'builtin' },
   status: 'paused',
+  run_as_key_id: null,
   version: 7,
   created_at: 1,
   skills: [{ id: 'skill_1', name: 'X', block: '\n\n<!-- skill:skill_1 -->\nx' }],

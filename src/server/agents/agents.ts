@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Agent, AgentFieldChange, AgentFile, AgentStatus, AgentWrite } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Actor, By, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
+import { runAsOf } from '../http/reach.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { agentFile } from './agent-file.ts'
@@ -44,7 +46,9 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     const { id, caller, actor } = which
     const apply = (agent: StoredAgent) => {
       const edited = edit(agent)
-      return edited && { ...edited, owner_id: edited.owner_id ?? '' }
+      if (!edited) return undefined
+      const run_as_key_id = isSameWork(agent, edited) ? agent.run_as_key_id : runAsOf(caller)
+      return { ...edited, owner_id: edited.owner_id ?? '', run_as_key_id }
     }
     const record = recorded(action, actor)
     const onChange: OnChange = async (sql, before, after) => {
@@ -97,7 +101,8 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
   async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
     await checkWrite(write, by.caller)
     await checkPin(undefined, write, by.caller)
-    const values = { id: newId('agent'), ...newAgentFields(write, defaults()), skills: skills ?? [] }
+    const fields = { ...newAgentFields(write, defaults()), skills: skills ?? [] }
+    const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
     return store.insert(values, idempotency, recorded(action, by.actor))
   }
 
@@ -193,6 +198,10 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
       store.withText(text, caller.ownerScope, page),
   }
 }
+
+/** True while triggers start the same work: what a prompt says is not part of it. */
+const isSameWork = (one: StoredAgent, other: StoredAgent): boolean =>
+  one.model === other.model && isDeepStrictEqual([one.tools, one.config], [other.tools, other.config])
 
 interface Creation {
   readonly idempotency: Idempotency | undefined

@@ -20,6 +20,7 @@ const columns = [
   'status',
   'version',
   'created_at',
+  'run_as_key_id',
 ] as const
 
 /** An agent with what callers do not see: the blocks of skills as they were written into its prompt. */
@@ -45,11 +46,15 @@ const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[number]>): S
   harness: row.harness,
   created_at: row.created_at.getTime(),
   version: row.version,
+  run_as_key_id: row.run_as_key_id,
   skills: row.skills,
 })
 
 /** What an agent is made of, besides what the store gives it. */
-export type AgentFields = Omit<StoredAgent, 'id' | 'created_at' | 'version' | 'status' | 'owner_id'> & {
+export type AgentFields = Omit<
+  StoredAgent,
+  'id' | 'created_at' | 'version' | 'status' | 'owner_id' | 'run_as_key_id'
+> & {
   readonly owner_id: string
 }
 
@@ -122,13 +127,15 @@ export function agentStore(db: Kysely<Database>) {
 
     /** Stores a new agent with its first version, once per idempotency key. */
     async insert(
-      values: AgentFields & { id: string },
+      values: AgentFields & Pick<StoredAgent, 'id' | 'run_as_key_id'>,
       key: OnceKey | undefined,
       onChange: OnChange,
     ): Promise<StoredAgent> {
       return db.transaction().execute(trx =>
         once(sqlOf(trx), key, async () => {
-          const added = trx.insertInto('agents').values({ id: values.id, ...asRow(values) })
+          const added = trx
+            .insertInto('agents')
+            .values({ id: values.id, run_as_key_id: values.run_as_key_id, ...asRow(values) })
           const agent = await addVersion(trx, toAgent(await added.returning(columns).executeTakeFirstOrThrow()))
           await onChange(sqlOf(trx), undefined, agent)
           return agent
@@ -153,10 +160,10 @@ export function agentStore(db: Kysely<Database>) {
         const before = toAgent(found)
         const changed = change(before)
         if (!changed) return before
-        const { status, ...fields } = changed
+        const { status, run_as_key_id, ...fields } = changed
         const row = await trx
           .updateTable('agents')
-          .set({ ...asRow(fields), status, version: found.version + 1 })
+          .set({ ...asRow(fields), status, run_as_key_id, version: found.version + 1 })
           .where('id', '=', id)
           .returning(columns)
           .executeTakeFirstOrThrow()
@@ -201,16 +208,22 @@ export function agentStore(db: Kysely<Database>) {
   }
 }
 
-export type AgentChange = AgentFields & { readonly status: AgentStatus }
+export type AgentChange = AgentFields & Pick<StoredAgent, 'status' | 'run_as_key_id'>
 
-/** Snapshots of older releases know nothing of skills. */
+/** Snapshots of older releases have neither skills nor a key. */
 const toVersion = (row: { version: number; created_at: Date; snapshot: unknown }): StoredVersion => ({
   version: row.version,
   created_at: row.created_at.getTime(),
-  agent: withSkills(row.snapshot as Agent & Partial<StoredAgent>),
+  agent: complete(row.snapshot as Snapshot),
 })
 
-const withSkills = ({ skills = [], ...agent }: Agent & Partial<StoredAgent>): StoredAgent => ({ ...agent, skills })
+type Snapshot = Omit<Agent, 'run_as_key_id'> & Partial<StoredAgent>
+
+const complete = ({ skills = [], run_as_key_id = null, ...agent }: Snapshot): StoredAgent => ({
+  ...agent,
+  run_as_key_id,
+  skills,
+})
 
 const asRow = ({ tools, config, skills, ...fields }: AgentFields) => ({
   name: fields.name,

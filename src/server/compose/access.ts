@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import { recordSecretWriter } from '../agents/webhook-secret-store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
@@ -8,9 +9,11 @@ import { createRowSealer } from '../db/sealed-rows.ts'
 import { createAuthenticate } from '../http/auth.ts'
 import { createLentCallers } from '../http/lent-callers.ts'
 import { createLoginLimiter } from '../http/login-limiter.ts'
+import { runAsOf } from '../http/reach.ts'
 import { createKeys } from '../keys/keys.ts'
 import { createKeyLookup } from '../keys/lookup.ts'
 import { serveKeys } from '../keys/routes.ts'
+import { createRunAs } from '../keys/run-as.ts'
 import { keyStore } from '../keys/store.ts'
 import type { Log } from '../platform/log.ts'
 import { createSealer, type Keyring } from '../platform/seal.ts'
@@ -35,7 +38,12 @@ interface Needs {
 
 /** Secrets that are kept, keys that are given out, and who calls. */
 export async function composeAccess({ config, log, keyring, pool, notifications, audit, budgetRows }: Needs) {
-  const vault = createVault({ store: vaultStore(pool), sealer: createRowSealer(keyring, 'vault_entries'), audit })
+  const vault = createVault({
+    store: vaultStore(pool),
+    sealer: createRowSealer(keyring, 'vault_entries'),
+    audit,
+    onSet: (sql, entry, caller) => recordSecretWriter(sql, { ...entry, runAsKeyId: runAsOf(caller) }),
+  })
   const reseal = createReseal({ store: secretStore(pool), keyring, log })
 
   // keys
@@ -69,6 +77,7 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     vault,
     reseal,
     keys,
+    runAs: createRunAs(keys),
     tickets,
     logins,
     /** Says who makes a request that comes in without a key of its own. */

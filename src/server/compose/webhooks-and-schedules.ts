@@ -8,6 +8,7 @@ import type { Notifications } from '../db/notifications.ts'
 import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
 import type { LoginLimiter } from '../http/login-limiter.ts'
+import type { RunAs } from '../keys/run-as.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { createSealer, type Keyring } from '../platform/seal.ts'
@@ -46,12 +47,27 @@ interface Needs {
   readonly guard: () => Outbound
   readonly agentRows: AgentStore
   readonly sessions: Sessions
+  readonly runAs: RunAs
 }
 
 /** What begins prompts by itself, deliveries and the clock, and which receivers outside are told of events. */
 export function composeWebhooksAndSchedules(needs: Needs) {
-  const { config, log, keyring, pool, db, notifications, audit, vault, logins, outbound, guard, agentRows, sessions } =
-    needs
+  const {
+    config,
+    log,
+    keyring,
+    pool,
+    db,
+    notifications,
+    audit,
+    vault,
+    logins,
+    outbound,
+    guard,
+    agentRows,
+    sessions,
+    runAs,
+  } = needs
 
   // webhooks
   const admission = createAdmission({
@@ -67,7 +83,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   const webhooks = createWebhooks({
     store: deliveries,
     agents: agentRows,
-    deliver: createDeliver({ store: deliveries, sessions, sealer: payloadSealer, log }),
+    deliver: createDeliver({ store: deliveries, sessions, runAs, sealer: payloadSealer, log }),
     sealer: payloadSealer,
     log,
   })
@@ -75,7 +91,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   // schedules
   const scheduleRows = scheduleStore(pool)
   const schedules = createSchedules({ pool, store: scheduleRows, agents: agentRows, sessions, audit })
-  const ticker = createTicker({ pool, store: scheduleRows, sessions, log })
+  const ticker = createTicker({ pool, store: scheduleRows, sessions, agents: agentRows, runAs, log })
 
   // webhook endpoints
   const endpointRows = endpointStore(pool)

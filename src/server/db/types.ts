@@ -35,6 +35,7 @@ export interface AgentTable {
   status: Generated<AgentStatus>
   version: Generated<number>
   created_at: DefaultTime
+  run_as_key_id: ColumnType<string | null, string | null | undefined, string | null>
 }
 
 /** Table `skills`: one row a skill of the library. */

@@ -18,6 +18,7 @@ const agent = {
   skills: [],
   owner_id: 'ada',
   status: 'active' as const,
+  run_as_key_id: null,
   version: 1,
   created_at: 0,
 }

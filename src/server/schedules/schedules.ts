@@ -7,6 +7,7 @@ import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
+import { runAsOf } from '../http/reach.ts'
 import { checkTimezone } from '../http/time-range.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
@@ -69,7 +70,8 @@ export function createSchedules(deps: Deps) {
     // A paused agent is no reason to refuse a new name, or a pause.
     if (values.status === 'active' && !(before?.status === 'active' && before.agent_id === agent.id))
       await sessions.check(sessionBody(values), caller)
-    return { ...values, cron, timezone, owner_id: agent.owner_id ?? '', ...payerOf(caller) }
+    const whole = { ...values, cron, timezone, owner_id: agent.owner_id ?? '' }
+    return before && isSameWork(before, whole) ? whole : { ...whole, ...payerOf(caller) }
   }
 
   const dueAfter = (values: ScheduleValues, time: Date): Date | null =>
@@ -199,8 +201,14 @@ export const sessionBody = ({ id, agent_id, name, prompt, timezone }: ScheduleVa
 export const goOnIn = ({ session, session_id }: ScheduleValues): string | undefined =>
   session === 'same' ? (session_id ?? undefined) : undefined
 
-/** Whoever writes a schedule pays for it: else an edit would spend in the name of somebody else. */
-const payerOf = ({ principal, key }: Caller) => ({ principal, key_id: key?.id ?? null })
+/** Whoever changes what runs pays for it: otherwise an edit would spend the money of another key. */
+const payerOf = (caller: Caller) => ({ principal: caller.principal, key_id: runAsOf(caller) })
+
+const work = ['agent_id', 'cron', 'timezone', 'prompt', 'session', 'overlap', 'missed', 'missed_limit'] as const
+
+/** A new name, a pause and its end change nothing of what a schedule runs. */
+const isSameWork = (one: ScheduleValues, other: ScheduleValues): boolean =>
+  work.every(name => one[name] === other[name])
 
 const isSameTiming = (one: ScheduleValues, other: ScheduleValues): boolean =>
   one.cron === other.cron && one.timezone === other.timezone && one.status === other.status

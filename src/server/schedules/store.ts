@@ -2,9 +2,10 @@ import type { Pool, PoolClient } from 'pg'
 import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
 
 /** A schedule as its row has it. */
-export interface ScheduleRow extends Omit<Schedule, 'next_run_at' | 'created_at' | 'updated_at'> {
-  /** Who wrote it last; their key pays. */
+export interface ScheduleRow extends Omit<Schedule, 'next_run_at' | 'run_as_key_id' | 'created_at' | 'updated_at'> {
+  /** Who last changed what runs or when. */
   readonly principal: string
+  /** Their key, under which it runs; null: the key of the agent decides. */
   readonly key_id: string | null
   /** Null while it is paused, and when it will never be due again. */
   readonly next_due_at: Date | null
@@ -256,6 +257,7 @@ export const toSchedule = (row: ScheduleRow): Schedule => ({
   missed_limit: row.missed_limit,
   status: row.status,
   next_run_at: row.next_due_at?.toISOString() ?? null,
+  run_as_key_id: row.key_id,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })

@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import type { AgentStore } from '../agents/store.ts'
 import { transaction } from '../db/connect.ts'
 import type { Caller } from '../http/caller.ts'
+import type { RunAs } from '../keys/run-as.ts'
 import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
@@ -14,6 +16,8 @@ interface Deps {
   readonly pool: Pool
   readonly store: ScheduleStore
   readonly sessions: Pick<Sessions, 'startWithin'>
+  readonly agents: Pick<AgentStore, 'within'>
+  readonly runAs: RunAs
   readonly log: Log
   /** The time by which ticks are due; the database's unless given. */
   readonly now?: (on: PoolClient) => Promise<Date>
@@ -72,7 +76,7 @@ async function telling<T>(pool: Pool, work: (client: PoolClient, tellings: (() =
 }
 
 /** Works off one schedule that is due. False when there is none. */
-async function tick({ pool, store, sessions, log, ...deps }: Deps): Promise<boolean> {
+async function tick({ pool, store, log, ...deps }: Deps): Promise<boolean> {
   return telling(pool, async (client, tellings) => {
     const now = await (deps.now ?? store.now)(client)
     const schedule = await store.takeDue(client, now)
@@ -92,11 +96,7 @@ async function tick({ pool, store, sessions, log, ...deps }: Deps): Promise<bool
       const id = newId('srun')
       if (!(await store.claimRun(client, { id, schedule_id: schedule.id, due_at: dueAt, cause }))) continue
       const waits = await stateOfOverlap(store, client, schedule)
-      await store.settleRun(
-        client,
-        id,
-        waits ?? (await begin({ store, sessions, log }, { client, schedule, tellings })),
-      )
+      await store.settleRun(client, id, waits ?? (await begin({ store, log, ...deps }, { client, schedule, tellings })))
     }
     await store.setNextDue(client, schedule.id, next ?? null)
     await store.forgetOldRuns(client, schedule.id, now)
@@ -139,14 +139,14 @@ async function stateOfOverlap(
 }
 
 /** Starts the oldest run of a schedule that waited for the one before. False when there is none. */
-async function startQueued({ pool, store, sessions, log }: Deps): Promise<boolean> {
+async function startQueued({ pool, store, ...deps }: Deps): Promise<boolean> {
   return telling(pool, async (client, tellings) => {
     const schedule = await store.takeQueued(client)
     if (!schedule) return false
     await store.openRuns(client, schedule.id)
     const id = await store.firstQueued(client, schedule.id)
     if (id !== undefined)
-      await store.settleRun(client, id, await begin({ store, sessions, log }, { client, schedule, tellings }))
+      await store.settleRun(client, id, await begin({ store, ...deps }, { client, schedule, tellings }))
     return true
   })
 }
@@ -159,12 +159,13 @@ interface Beginning {
 
 /** Makes session and prompt in the transaction of the tick. What the schedule's owner can mend is told in the history. */
 async function begin(
-  { store, sessions, log }: Pick<Deps, 'store' | 'sessions' | 'log'>,
+  { store, sessions, log, ...deps }: Omit<Deps, 'pool' | 'now'>,
   { client, schedule, tellings }: Beginning,
 ): Promise<RunState> {
   try {
     return await store.attempt(client, async () => {
-      const start = { body: sessionBody(schedule), caller: callerOf(schedule), goOn: goOnIn(schedule) }
+      const caller = await callerOf(deps, schedule, client)
+      const start = { body: sessionBody(schedule), caller, goOn: goOnIn(schedule) }
       const { sessionId: session_id, promptId: prompt_id, tell } = await sessions.startWithin(client, start)
       if (schedule.session === 'same') await store.setSession(client, schedule.id, session_id)
       tellings.push(tell)
@@ -178,10 +179,12 @@ async function begin(
   }
 }
 
-/** Whoever wrote the schedule last, with no more than the owner's objects. */
-const callerOf = ({ principal, key_id, owner_id }: ScheduleRow): Caller => ({
-  principal,
-  role: 'user',
-  ownerScope: owner_id,
-  key: key_id === null ? undefined : { id: key_id, models: [], isLimited: true, isNarrow: true, expires: false },
-})
+/** Under the key that set the schedule up, else under that of its agent, and with no more than the owner's objects. */
+async function callerOf(
+  { agents, runAs }: Pick<Deps, 'agents' | 'runAs'>,
+  { principal, key_id, agent_id, owner_id: ownerId }: ScheduleRow,
+  client: PoolClient,
+): Promise<Caller> {
+  const agent = key_id === null ? await agents.within(client).find(agent_id, ownerId) : undefined
+  return runAs({ principal, ownerId, runAsKeyId: key_id ?? agent?.run_as_key_id ?? null })
+}

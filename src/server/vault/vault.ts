@@ -1,5 +1,6 @@
 import { maxVaultValueBytes, type VaultEntry, type VaultScope } from '../../contract/vault.ts'
 import type { Audit } from '../audit/audit.ts'
+import type { RunSql } from '../db/once.ts'
 import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Actor, By, Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
@@ -10,6 +11,8 @@ interface Deps {
   readonly store: VaultStore
   readonly sealer: RowSealer<'vault_entries'>
   readonly audit: Audit
+  /** Runs in the transaction of a write. */
+  readonly onSet?: (sql: RunSql, entry: EntryName, caller: Caller) => Promise<void>
 }
 
 interface EntryWrite {
@@ -31,7 +34,7 @@ const everybody = ''
 /** Secrets by name. Their values leave it only to features of the service, never to a caller. Security: S11, S15. */
 export type Vault = ReturnType<typeof createVault>
 
-export function createVault({ store, sealer, audit }: Deps) {
+export function createVault({ store, sealer, audit, onSet }: Deps) {
   const recorded =
     (action: 'set' | 'delete', actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -52,7 +55,15 @@ export function createVault({ store, sealer, audit }: Deps) {
     async set({ key, value, scope }: EntryWrite, { caller, actor }: By): Promise<void> {
       const entry = { owner_id: ownerOf(scope ?? (mayTouchGlobal(caller) ? 'global' : 'owner'), caller), key }
       if (Buffer.byteLength(value) > maxVaultValueBytes) throw invalid('value must have at most 65536 bytes in UTF-8')
-      await store.set(entry, version => sealer.seal(value, version), recorded('set', actor))
+      const record = recorded('set', actor)
+      await store.set(
+        entry,
+        version => sealer.seal(value, version),
+        async (sql, before, after) => {
+          await record(sql, before, after)
+          await onSet?.(sql, entry, caller)
+        },
+      )
     },
 
     async remove({ key, scope }: Omit<EntryWrite, 'value'>, { caller, actor }: By): Promise<void> {

@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import { type Delivery, maxWebhookBytes, type WebhookConfig } from '../../contract/webhooks.ts'
 import type { Caller } from '../http/caller.ts'
+import type { RunAs } from '../keys/run-as.ts'
 import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
@@ -18,6 +19,7 @@ import { filledTemplate } from './template.ts'
 interface Deps {
   readonly store: DeliveryStore
   readonly sessions: Pick<Sessions, 'startWithin'>
+  readonly runAs: RunAs
   readonly sealer: Sealer
   readonly log: Pick<Log, 'warn'>
 }
@@ -27,6 +29,8 @@ export interface Arrival {
   readonly deliveryId: string
   readonly kind: Delivery['kind']
   readonly replayOf?: string
+  /** Who asked for it, of a replay and an example; they pay. Absent: the key that set the webhook up does. */
+  readonly by?: Caller
   /** Of a signed delivery that is accepted only once. */
   readonly signedDigest?: Buffer | undefined
   readonly headers: Headers
@@ -51,7 +55,7 @@ const maxTitleLength = 120
 /** Makes one session and one message of a delivery, whatever is repeated or killed. Throws `conflict` for an agent at rest. */
 export type Deliver = (receiver: Receiver, arrival: Arrival) => Promise<Outcome>
 
-export function createDeliver({ store, sessions, sealer, log }: Deps): Deliver {
+export function createDeliver({ store, sessions, runAs, sealer, log }: Deps): Deliver {
   /** The next delivery of this id begins anew. Where that fails, its claim runs out. */
   async function giveBack(mine: ClaimOf, error: unknown): Promise<void> {
     const text = error instanceof AppError ? error.message : 'internal error'
@@ -64,7 +68,9 @@ export function createDeliver({ store, sessions, sealer, log }: Deps): Deliver {
   async function start(receiver: Receiver, arrival: Arrival, mine: ClaimOf): Promise<string> {
     const { agent, settings } = receiver
     const ownerId = agent.owner_id ?? ''
-    const caller: Caller = { principal: ownerId, role: 'user', ownerScope: ownerId, key: undefined }
+    const caller: Caller = arrival.by
+      ? { principal: arrival.by.principal, role: 'user', ownerScope: ownerId, key: arrival.by.key }
+      : await runAs({ ownerId, principal: ownerId, runAsKeyId: agent.run_as_key_id })
     const body = { ...sessionOf(receiver, arrival), prompt: messageOf(settings, arrival.payload) }
     const name = conversationOf(settings.conversation, arrival.payload.value)
     const place = name === undefined ? undefined : { agentId: agent.id, key: hashOfConversation(name) }

@@ -43,8 +43,16 @@ export function createWebhooks({ store, agents, deliver, sealer, log }: Deps) {
   let stopForgetting = async (): Promise<void> => undefined
 
   /** Delivers what a caller asks for, under an id of its own, and gives its line of the log. */
-  async function deliverFor(caller: Caller, agentId: string, arrival: Omit<Arrival, 'deliveryId'>): Promise<Delivery> {
-    const outcome = await deliver(await receiverOf(caller, agentId), { ...arrival, deliveryId: newId('del') })
+  async function deliverFor(
+    caller: Caller,
+    agentId: string,
+    arrival: Omit<Arrival, 'deliveryId' | 'by'>,
+  ): Promise<Delivery> {
+    const outcome = await deliver(await receiverOf(caller, agentId), {
+      ...arrival,
+      by: caller,
+      deliveryId: newId('del'),
+    })
     if (outcome.got === 'limited') throw tooMany()
     if (outcome.got !== 'done') throw new Error(`a delivery under a new id was ${outcome.got}`)
     return (await logged(outcome.id, caller)).delivery
