@@ -31,6 +31,9 @@ export interface ExecResult {
   readonly truncated: boolean
 }
 
+/** Of a file that is read or written as a whole. */
+export const largestFileBytes = 10 * 1024 * 1024
+
 export interface FileList {
   /** Paths of files and links, relative to the listed folder, sorted. */
   readonly paths: readonly string[]
@@ -51,10 +54,10 @@ export interface ListOptions {
 export interface WorkspaceFiles {
   /** The bytes of a regular file of at most 10 MiB. */
   read(path: string): Promise<Buffer>
-  /** Replaces or makes the file and its folders; a reader sees the old content or the new one, never a part. */
-  write(path: string, content: string): Promise<'created' | 'replaced'>
+  /** Replaces or makes the file and its folders, 10 MiB at most; a reader sees the old content or the new one, never a part. */
+  write(path: string, content: string | Buffer): Promise<'created' | 'replaced'>
   /** Reads, changes and writes one file; updates of one workspace run one after the other. */
-  update(path: string, change: (content: Buffer) => string): Promise<void>
+  update(path: string, change: (content: Buffer) => Promise<Buffer>): Promise<void>
   /** All files below a folder but those in folders named in `skip`: at most 50,000, and 6,000,000 characters of paths. */
   list(path: string, options: ListOptions): Promise<FileList>
 }

@@ -4,6 +4,7 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } f
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { lack } from '../../../test/support/lack.ts'
+import { largestFileBytes } from './sandbox.ts'
 import { sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 import { workspaceFiles } from './workspace-files.ts'
 
@@ -56,7 +57,7 @@ test('links that lead out are refused for reading, writing, changing and listing
       await assert.rejects(files.read(path), refused, `read ${path}`)
       await assert.rejects(files.write(path, 'x'), refused, `write ${path}`)
       await assert.rejects(
-        files.update(path, () => 'x'),
+        files.update(path, async () => Buffer.from('x')),
         refused,
         `update ${path}`,
       )
@@ -128,7 +129,7 @@ test('writing keeps the rights of a file and leaves no draft behind', async () =
 test('parallel updates of one file are all kept', async () => {
   const { files } = await setUp()
   await files.write('count', '')
-  await Promise.all(Array.from({ length: 50 }, () => files.update('count', old => `${old}x`)))
+  await Promise.all(Array.from({ length: 50 }, () => files.update('count', async old => Buffer.from(`${old}x`))))
   assert.equal(String(await files.read('count')), 'x'.repeat(50))
 })
 
@@ -144,4 +145,12 @@ test('a tree that is too deep is listed in part and says so', async () => {
   await files.write(`${'d/'.repeat(60)}end`, '')
   await files.write('near', '')
   assert.deepEqual(await files.list('.', { skip: none }), { paths: ['near'], complete: false })
+})
+
+test('H7: a content of more than 10 MiB is refused before anything is written', async () => {
+  const { files } = await setUp()
+  const large = Buffer.alloc(largestFileBytes + 1, 'x')
+  for (const content of [large, large.toString()])
+    await assert.rejects(files.write('large', content), { code: 'invalid_request', message: /more than 10 MiB/ })
+  await assert.rejects(files.read('large'), /no such file/)
 })

@@ -4,10 +4,9 @@ import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/p
 import { join } from 'node:path'
 import { AppError, invalid } from '../platform/errors.ts'
 import { beneath, type Folder, makeFolderAt, openFolder, type Place } from './beneath.ts'
-import type { FileList, ListOptions, WorkspaceFiles } from './sandbox.ts'
+import { type FileList, type ListOptions, largestFileBytes, type WorkspaceFiles } from './sandbox.ts'
 import { workspaceNames } from './workspace-path.ts'
 
-const largestFileBytes = 10 * 1024 * 1024
 const mostEntries = 50_000
 const mostPathCharacters = 6_000_000
 const deepestFolder = 40
@@ -17,8 +16,9 @@ export function workspaceFiles(root: string): WorkspaceFiles {
   let lastUpdate: Promise<unknown> = Promise.resolve()
   const read = (path: string) =>
     explained(path, () => beneath(root, workspaceNames(path), { use: place => readPlace(place) }))
-  const write = (path: string, content: string) =>
+  const write = (path: string, content: string | Buffer) =>
     explained(path, async () => {
+      if (Buffer.byteLength(content) > largestFileBytes) throw invalid('more than 10 MiB; write it in parts with bash')
       const owner = await foreignOwner(root)
       return await beneath(root, workspaceNames(path), {
         use: place => replaceAt(place, content, owner),
@@ -30,7 +30,7 @@ export function workspaceFiles(root: string): WorkspaceFiles {
     write,
     async update(path, change) {
       const update = lastUpdate.then(async () => {
-        await write(path, change(await read(path)))
+        await write(path, await change(await read(path)))
       })
       lastUpdate = update.catch(() => {})
       await update
@@ -76,7 +76,11 @@ async function readBounded(handle: FileHandle): Promise<Buffer> {
 type Owner = { readonly uid: number; readonly gid: number } | undefined
 
 /** A whole new file takes the place of the old one. A link that appears there meanwhile is replaced, not followed. */
-async function replaceAt({ folder, name }: Place, content: string, owner: Owner): Promise<'created' | 'replaced'> {
+async function replaceAt(
+  { folder, name }: Place,
+  content: string | Buffer,
+  owner: Owner,
+): Promise<'created' | 'replaced'> {
   if (name === undefined) throw invalid('it is a folder')
   const target = join(folder.path, name)
   const old = await lstat(target).catch(() => undefined)
@@ -98,7 +102,7 @@ async function replaceAt({ folder, name }: Place, content: string, owner: Owner)
   return old ? 'replaced' : 'created'
 }
 
-async function fill(handle: FileHandle, file: { content: string; owner: Owner; mode: number }): Promise<void> {
+async function fill(handle: FileHandle, file: { content: string | Buffer; owner: Owner; mode: number }): Promise<void> {
   try {
     await handle.writeFile(file.content, 'utf8')
     await handle.chmod(file.mode)

@@ -1,6 +1,12 @@
+import { isUtf8 } from 'node:buffer'
 import { Type } from 'typebox'
 import { invalid } from '../platform/errors.ts'
+import { inTurns } from '../platform/turns.ts'
+import { largestFileBytes } from '../sandboxes/sandbox.ts'
+import { replaceBytes } from './replace-bytes.ts'
 import { defineTool, done } from './tool.ts'
+
+const longestText = 1_000_000
 
 /** Replaces text in a file. */
 export const editTool = defineTool({
@@ -10,50 +16,56 @@ export const editTool = defineTool({
   input: Type.Object({
     file_path: Type.String({ description: 'Relative to /workspace, or below it' }),
     old_string: Type.String({
+      maxLength: longestText,
       description: 'The text to replace, with its exact white space and without line numbers',
     }),
     new_string: Type.String({ description: 'The text to put there' }),
     replace_all: Type.Optional(Type.Boolean({ description: 'Replace every occurrence' })),
   }),
   idempotent: false,
-  async run({ file_path, old_string, new_string, replace_all }, { sandbox }) {
+  // The file in pieces and as a whole, the result, the tables of the search.
+  holdsBytes: ({ old_string, new_string }) => 3 * largestFileBytes + 15 * old_string.length + 3 * new_string.length,
+  async run({ file_path, old_string, new_string, replace_all }, { sandbox, signal }) {
+    if (old_string === '') throw invalid('old_string: is empty; use write for a new file')
+    if (old_string === new_string) throw invalid('new_string: is the same as old_string')
+    const edit = { path: file_path, from: old_string, all: replace_all === true }
     let count = 0
-    await sandbox.files.update(file_path, bytes => {
-      const text = decoded(file_path, bytes)
-      const edit = { from: old_string, to: new_string, all: replace_all === true }
-      count = occurrences(text, file_path, edit)
-      return text.split(old_string).join(new_string)
+    await sandbox.files.update(file_path, async bytes => {
+      // Other bytes than UTF-8 would be destroyed by an edit that matches half a character.
+      if (!isUtf8(bytes)) throw invalid(`${file_path}: it is not a UTF-8 text file`)
+      const check = (places: number, resultBytes: number) => {
+        count = places
+        checkEdit(edit, { bytes, places, resultBytes })
+      }
+      const [from, to] = [Buffer.from(old_string), Buffer.from(new_string)]
+      return await inTurns(replaceBytes({ bytes, from, to, check }), signal)
     })
     return done(`edited ${file_path} (${count} ${count === 1 ? 'place' : 'places'})`)
   },
 })
 
-/** The text of the file. Other bytes than UTF-8 would be destroyed by writing it back. */
-function decoded(path: string, bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    throw invalid(`${path}: it is not a UTF-8 text file`)
-  }
-}
-
 interface Edit {
+  readonly path: string
   readonly from: string
-  readonly to: string
   readonly all: boolean
 }
 
-/** How often the text is there. Refuses an edit that has no place, or more than one without being told so. */
-function occurrences(text: string, path: string, { from, to, all }: Edit): number {
-  if (from === '') throw invalid('old_string: is empty; use write for a new file')
-  if (from === to) throw invalid('new_string: is the same as old_string')
-  const count = text.split(from).length - 1
-  if (count === 0) {
-    const hint = text.includes('\r\n') && from.includes('\n') ? '; its lines end with \\r\\n' : ''
+interface Found {
+  readonly bytes: Buffer
+  readonly places: number
+  readonly resultBytes: number
+}
+
+/** Refuses an edit that has no place, more than one without being told so, or a result that is too large. */
+function checkEdit({ path, from, all }: Edit, { bytes, places, resultBytes }: Found): void {
+  if (places === 0) {
+    const hint = from.includes('\n') && bytes.includes('\r\n') ? '; its lines end with \\r\\n' : ''
     throw invalid(`old_string: not found in ${path}${hint}`)
   }
-  if (count > 1 && !all) {
-    throw invalid(`old_string: found ${count} times in ${path}; add more context, or set replace_all`)
+  if (places > 1 && !all) {
+    throw invalid(`old_string: found ${places} times in ${path}; add more context, or set replace_all`)
   }
-  return count
+  if (resultBytes > largestFileBytes) {
+    throw invalid(`new_string: ${path} would have ${resultBytes} bytes, at most 10 MiB; change it with bash`)
+  }
 }

@@ -2,6 +2,7 @@ import type { Static, TObject } from 'typebox'
 import Value from 'typebox/value'
 import type { TextBlock } from '../../contract/events.ts'
 import type { Memory } from '../../contract/memories.ts'
+import { ByteGate } from '../platform/byte-gate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -20,6 +21,9 @@ export interface ToolLimits {
 
 /** Our choice: about 16,000 tokens. */
 export const defaultToolLimits: ToolLimits = { resultChars: 65_536 }
+
+/** What the tools of all sessions may hold at once, in this process. */
+export const toolMemory = new ByteGate(256 * 1024 * 1024)
 
 /** The memories of the session's agent. */
 export interface ToolMemories {
@@ -64,6 +68,8 @@ interface ToolSpec<Input extends TObject, Context extends ServerContext> {
   readonly description: string
   readonly input: Input
   readonly idempotent: boolean
+  /** The most memory that a call needs beside its input. Absent for tools whose work is outside of this process. */
+  readonly holdsBytes?: (input: Static<Input>) => number
   readonly run: (input: Static<Input>, context: Context) => Promise<Answer>
 }
 
@@ -103,7 +109,8 @@ async function attempt<Input extends TObject, Context extends ServerContext>(
 ): Promise<Answer> {
   try {
     if (!Value.Check(spec.input, input)) return failed(inputFault(spec, input))
-    return await spec.run(input, context)
+    const run = () => spec.run(input, context)
+    return spec.holdsBytes ? await toolMemory.hold(spec.holdsBytes(input), context.signal, run) : await run()
   } catch (error) {
     if (context.signal.aborted) return failed('cancelled')
     if (error instanceof AppError && error.code !== 'internal') return failed(error.message)

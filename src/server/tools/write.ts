@@ -10,6 +10,7 @@ export const writeTool = defineTool({
     content: Type.String({ description: 'The whole new content' }),
   }),
   idempotent: false,
+  holdsBytes: ({ content }) => 3 * content.length,
   async run({ file_path, content }, { sandbox }) {
     const what = await sandbox.files.write(file_path, content)
     return done(`${what} ${file_path} (${Buffer.byteLength(content)} bytes)`)

@@ -1,0 +1,62 @@
+interface Waiting {
+  readonly bytes: number
+  readonly start: () => void
+}
+
+/** Bounds how many bytes its users hold at once. Users start in the order in which they came, so that a large one starts too. */
+export class ByteGate {
+  readonly #limitBytes: number
+  #heldBytes = 0
+  readonly #waiting: Waiting[] = []
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** Runs `work` as soon as `bytes` fit; more than the limit counts as the limit. Rejects with the reason of the signal. */
+  async hold<T>(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const counted = Math.min(bytes, this.#limitBytes)
+    await this.#acquire(counted, signal)
+    try {
+      return await work()
+    } finally {
+      this.#heldBytes -= counted
+      this.#startNext()
+    }
+  }
+
+  #acquire(bytes: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        reject(signal.reason)
+        this.#startNext()
+      }
+      const start = () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      const waiting: Waiting = { bytes, start }
+      signal.addEventListener('abort', leave, { once: true })
+      this.#waiting.push(waiting)
+      this.#startNext()
+    })
+  }
+
+  #startNext(): void {
+    for (
+      let next = this.#waiting[0];
+      next && this.#heldBytes + next.bytes <= this.#limitBytes;
+      next = this.#waiting[0]
+    ) {
+      this.#waiting.shift()
+      this.#heldBytes += next.bytes
+      next.start()
+    }
+  }
+}
