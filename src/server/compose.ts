@@ -55,7 +55,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   const access = await composeAccess({ ...base, budgetRows })
   const { reseal, keys, tickets, logins, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets })
-  const { gateway, modelsInForce, loop, outbound, guard, defaultModel } = calls
+  const { gateway, modelsInForce, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
   const execution = await composeRuntimes({
@@ -81,6 +81,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     owner,
     shutdown,
     loop,
+    files,
     budgetRows,
     keys,
     tickets,
@@ -105,7 +106,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
   })
   const { webhooks, ticker, delivery } = occasions
 
-  const http = composeHttp({ ...base, authenticate, gateway, providers: calls.providers, runtimes })
+  const http = composeHttp({ ...base, files, authenticate, gateway, providers: calls.providers, runtimes })
   const { app, readiness } = http
   const parts = [database, ledger, access, calls, memories, execution, library, engine, dialects, occasions]
   for (const { serve } of parts) serve(app)

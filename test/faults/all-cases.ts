@@ -8,6 +8,7 @@ import { drainCases } from './drain.ts'
 import type { FaultCase } from './fault-case.ts'
 import { hintCases } from './hints-lost.ts'
 import { killCases } from './kill.ts'
+import { openFileCases } from './open-files.ts'
 import { parallelCases } from './parallel-requests.ts'
 import { programCases } from './programs.ts'
 import { reconnectCases } from './reconnects.ts'
@@ -32,4 +33,5 @@ export const allCases: readonly FaultCase[] = [
   ...badKeyCases,
   ...webhookCases,
   ...programCases,
+  ...openFileCases,
 ]

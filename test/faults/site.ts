@@ -32,6 +32,7 @@ export interface SiteOptions {
   /** Shared by replicas of one service; one of its own by default. */
   readonly dataDir?: string
   readonly env?: ServiceOptions['env']
+  readonly launcher?: string
   /** Parameters of the model besides its address. */
   readonly model?: object
   /** The configuration's `limits` besides the number of sessions. */
@@ -62,6 +63,7 @@ export async function createSite(bench: Bench, options: SiteOptions): Promise<Si
       config: configFor(options, maxSessions),
       env: { ...(isEmbedded && { DATABASE_URL: undefined }), ...options.env, ...env },
       ...(readyMs !== undefined && { readyMs }),
+      ...(options.launcher !== undefined && { launcher: options.launcher }),
     })
     past.push(service.logs)
     return service

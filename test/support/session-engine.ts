@@ -77,6 +77,7 @@ export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 1
     leaseStore: leaseRows,
     maxSessions,
     isPressed,
+    isShort: () => false,
   })
   const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
   const rules = createSessions({

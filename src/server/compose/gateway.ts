@@ -26,6 +26,7 @@ import { createSettingsSeals } from '../model-settings/stored-settings.ts'
 import { changeChannel, settingsVersion } from '../model-settings/version-store.ts'
 import type { Log } from '../platform/log.ts'
 import { watchLoopDelay } from '../platform/loop-delay.ts'
+import { watchOpenFiles } from '../platform/open-files.ts'
 import { createOutbound } from '../platform/outbound.ts'
 import type { Keyring } from '../platform/seal.ts'
 import type { Usage } from '../usage/usage.ts'
@@ -51,8 +52,10 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
   })
   const loop = watchLoopDelay()
+  const files = watchOpenFiles()
   const gateway = createGateway({
     loopDelayMs: () => loop.meanMs,
+    shortage: () => files.shortage,
     config,
     pools,
     laneFor,
@@ -95,6 +98,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     gateway,
     modelsInForce,
     loop,
+    files,
     /** Connections out of the service, through the guard of now. */
     outbound: pools,
     guard: () => createOutbound({ allow: current.outboundAllow }),

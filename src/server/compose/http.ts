@@ -1,10 +1,12 @@
 import type { Pool } from 'pg'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Authenticate } from '../http/auth.ts'
+import { boundConnections } from '../http/bound-connections.ts'
 import { createCloseServer } from '../http/close-server.ts'
 import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
 import type { Log } from '../platform/log.ts'
+import type { OpenFiles } from '../platform/open-files.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { createReadiness } from '../system/readiness.ts'
 import { serveSystem } from '../system/routes.ts'
@@ -12,6 +14,7 @@ import { serveSystem } from '../system/routes.ts'
 interface Needs {
   readonly log: Log
   readonly pool: Pool
+  readonly files: OpenFiles
   readonly authenticate: Authenticate
   readonly gateway: Pick<Gateway, 'models'>
   /** Of the models as they are in force now. */
@@ -20,9 +23,10 @@ interface Needs {
 }
 
 /** The server that all routes are bound to, with those that tell of the service itself. */
-export function composeHttp({ log, pool, authenticate, gateway, providers, runtimes }: Needs) {
-  const readiness = createReadiness(pool)
+export function composeHttp({ log, pool, files, authenticate, gateway, providers, runtimes }: Needs) {
+  const readiness = createReadiness(pool, files)
   const app = createServer({ authenticate, log })
+  boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)

@@ -10,6 +10,7 @@ import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
 import type { Log } from '../platform/log.ts'
 import type { LoopDelay } from '../platform/loop-delay.ts'
+import type { OpenFiles } from '../platform/open-files.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
 import { approvalStore } from '../sessions/approval-store.ts'
@@ -49,6 +50,7 @@ interface Needs {
   readonly pool: Pool
   readonly notifications: Notifications
   readonly loop: LoopDelay
+  readonly files: Pick<OpenFiles, 'shortage'>
   readonly budgetRows: BudgetStore
   readonly keys: Keys
   readonly tickets: TicketStore
@@ -61,7 +63,8 @@ interface Needs {
 
 /** The session engine: the queue, the log and its readers, who runs what, and what callers may ask of it. */
 export function composeSessions(needs: Needs) {
-  const { owner, shutdown, log, pool, notifications, loop, budgetRows, keys, gateway, runtimes, agentRows } = needs
+  const { owner, shutdown, log, pool, notifications, loop, files, budgetRows, keys, gateway, runtimes, agentRows } =
+    needs
 
   // the log
   const events = eventStore(pool)
@@ -92,6 +95,7 @@ export function composeSessions(needs: Needs) {
     leases,
     leaseStore: leaseRows,
     maxSessions: needs.config.limits.maxSessions,
+    isShort: () => files.shortage !== undefined,
     isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
   })
   if (needs.runsSessions) wakeUps.listen(id => runner.wake(id), runner.lookAround)

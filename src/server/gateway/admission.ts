@@ -20,12 +20,14 @@ interface Options {
   readonly limits: () => Pick<Limits, 'maxStreams' | 'maxLoopDelayMs'>
   /** Mean delay of the event loop. */
   readonly loopDelayMs: () => number
+  /** Why there are no descriptors for more calls; undefined while there are. */
+  readonly shortage?: (() => string | undefined) | undefined
 }
 
 const nothing = () => {}
 
 /** A full process refuses at once, so that what runs stays smooth. Source: Gateway, section 1. */
-export function createAdmission({ limits, loopDelayMs }: Options): Admission {
+export function createAdmission({ limits, loopDelayMs, shortage }: Options): Admission {
   let running = 0
   return {
     get running() {
@@ -35,6 +37,8 @@ export function createAdmission({ limits, loopDelayMs }: Options): Admission {
       const { maxStreams, maxLoopDelayMs } = limits()
       if (!isOfSession && loopDelayMs() > maxLoopDelayMs)
         throw overloaded('this server is late with what it does; try again')
+      const reason = isOfSession ? undefined : shortage?.()
+      if (reason !== undefined) throw overloaded(`server is overloaded: ${reason}`)
       if (!isStream) return nothing
       if (running >= maxStreams) throw overloaded(`this server runs ${maxStreams} streams, its limit; try again`)
       running++

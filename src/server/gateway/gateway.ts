@@ -43,6 +43,8 @@ interface Options {
   readonly nowMs?: () => number
   /** Mean delay of the event loop. */
   readonly loopDelayMs: () => number
+  /** Why this process has no descriptors for more calls; undefined while it has. */
+  readonly shortage?: () => string | undefined
 }
 
 /** The one path of all model calls, whoever makes them. Decision 0004. */
@@ -70,7 +72,8 @@ export interface Gateway {
 export function createGateway(options: Options): Gateway {
   const { pools, laneFor, usage, budgets, log, random = Math.random, nowMs = () => performance.now() } = options
   let table = createRoutingTable(options.config, laneFor)
-  const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs: options.loopDelayMs })
+  const { loopDelayMs, shortage } = options
+  const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs, shortage })
   const states = createDeploymentStates({
     cooldown: () => table.config.router.cooldown,
     find: id => table.deployment(id),

@@ -14,8 +14,8 @@ function passOnlyWhatIsNamed(): void {
 
 /**
  * Starts a program; the only place where this service does. It gets the descriptors that `stdio` names and no others. Its
- * `error` event always has a listener, so that no failure to start or to signal it ends this process; callers listen for
- * what they act on. Errors: `unavailable` when this process has no descriptors left for its pipes.
+ * `error` event and those of its pipes always have a listener, so that no failure to start it, to signal it or to write to
+ * it ends this process; callers listen for what they act on. Errors: `unavailable` when there are no descriptors for its pipes.
  */
 export function startChild(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   passOnlyWhatIsNamed()
@@ -24,6 +24,8 @@ export function startChild(file: string, args: readonly string[], options: Spawn
   // At the limit of open files Node returns a child without pipes and reports why one tick later.
   if ((child.stdio as unknown) === undefined)
     throw new AppError('unavailable', 'no process can be started: the limit of open files is reached; try again later')
+  // A pipe that breaks is seen by the end of the program.
+  for (const pipe of child.stdio) pipe?.on('error', () => {})
   return child
 }
 

@@ -28,8 +28,6 @@ function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended
     throw new Error('the program has no pipes')
   const errors = keptOutput(keptErrorBytes)
   stderr.on('data', (chunk: Buffer) => errors.add(chunk))
-  // A program that ends before it has read its input is seen by its exit.
-  stdin.on('error', () => {})
 
   const end = () => launch.end(child)
   signal.addEventListener('abort', end, { once: true })
@@ -98,7 +96,6 @@ export function startTrusted({ command, env }: BoundProgram, { folders, ...bound
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   })
-  child.stdio[3]?.on('error', () => {})
   const group = (name: NodeJS.Signals) => () => signalGroup(child, name)
   const launch = { file: '', args: [], env, folder: folders.workspace, ask: group('SIGTERM'), end: group('SIGKILL') }
   // Whatever it has started and left behind is still in its group.

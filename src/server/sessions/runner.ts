@@ -20,6 +20,8 @@ export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
   readonly maxSessions: number
   /** True while requests of callers wait for what sessions take. */
   readonly isPressed: () => boolean
+  /** True while this process has no descriptors for another session. */
+  readonly isShort: () => boolean
 }
 
 const sweepMs = 5_000
@@ -105,6 +107,7 @@ export class Runner {
 
   /** How many sessions may begin now. Work can wait a moment in its queue; callers cannot. */
   get #free(): number {
+    if (this.#deps.isShort()) return 0
     const room = this.#deps.maxSessions - this.#active.size - this.#reserved
     if (room <= 0 || !this.#deps.isPressed()) return room
     const isDue = performance.now() - this.#beganAt >= pressedPaceMs

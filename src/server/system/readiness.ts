@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { OpenFiles } from '../platform/open-files.ts'
 
 /** Whether this process should get traffic. */
 export interface Readiness {
@@ -10,13 +11,14 @@ export interface Readiness {
 
 const databaseTimeoutMs = 2_000
 
-/** Ready while the database answers and the process is not leaving. */
-export function createReadiness(pool: Pool): Readiness {
+/** Ready while the database answers, file descriptors are free and the process is not leaving. */
+export function createReadiness(pool: Pool, files: Pick<OpenFiles, 'shortage'>): Readiness {
   let isLeaving = false
   return {
     async reasons() {
       const database = (await answersInTime(pool)) ? [] : ['the database does not answer']
-      return isLeaving ? ['the process is stopping', ...database] : database
+      const { shortage } = files
+      return [...(isLeaving ? ['the process is stopping'] : []), ...database, ...(shortage ? [shortage] : [])]
     },
     leave() {
       isLeaving = true

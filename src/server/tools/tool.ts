@@ -114,11 +114,15 @@ async function attempt<Input extends TObject, Context extends ServerContext>(
   } catch (error) {
     if (context.signal.aborted) return failed('cancelled')
     if (error instanceof AppError && error.code !== 'internal') return failed(error.message)
+    if (isShortOfFiles(error)) return failed('the server has reached its limit of open files; try again later')
     // The model can go on without this tool; the operator has to see why it failed.
     context.log.error({ err: error, tool: spec.name }, 'tool failed')
     return failed(error instanceof AppError ? error.message : 'the tool failed because of an error in the server')
   }
 }
+
+const isShortOfFiles = (error: unknown): boolean =>
+  ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** `<tool>: <field> must be ...`, for the first field that is wrong. */
 function inputFault(
