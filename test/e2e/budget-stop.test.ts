@@ -278,8 +278,8 @@ test('a session waits while its key may make no further call, and goes on withou
   )
   const logs = async () => (await Promise.all(ids.map(logOf))).flat()
   const waiting = await eventually(async () => (await logs()).find(({ type }) => type === 'session.error'))
-  const { type, retry_status } = waiting['error'] as { type: string; retry_status: object }
-  assert.deepEqual([type, retry_status], ['model_rate_limited_error', { type: 'retrying' }])
+  const { type, retry_status } = waiting['error'] as { type: string; retry_status: { type: string; attempt: number } }
+  assert.deepEqual([type, retry_status.type, retry_status.attempt], ['model_rate_limited_error', 'retrying', 1])
   assert.equal(requestsOf('SLOTS').length, 1)
   upstream.release()
   for (const id of ids) await ended(id)

@@ -33,6 +33,7 @@ export const session = {
 export const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}): RunContext => ({
   runId: 'run_1',
   signal: new AbortController().signal,
+  isStopped: () => changes.signal?.aborted ?? false,
   isDraining: () => false,
   async *history() {
     yield* log as SessionEvent[]

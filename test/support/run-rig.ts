@@ -106,6 +106,7 @@ export function runRig(first: RunSession = sessionWith()) {
       const context: RunContext = {
         runId: 'run_1',
         signal,
+        isStopped: () => signal.aborted && !isDraining(),
         isDraining,
         history: async function* () {
           yield* [...log]

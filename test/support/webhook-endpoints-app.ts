@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import type { NewEvent } from '../../src/contract/events.ts'
 import type { EndpointDelivery, ShownEndpoint } from '../../src/contract/webhook-endpoints.ts'
 import { agentStore } from '../../src/server/agents/store.ts'
 import { createAudit } from '../../src/server/audit/audit.ts'
@@ -141,10 +142,10 @@ export async function startWebhookEndpointsApp() {
       return id
     },
     /** Appends events of these types to a session's log; as they are stored. */
-    append: async (sessionId: string, ...types: string[]) =>
+    append: async (sessionId: string, ...added: (string | NewEvent)[]) =>
       (await events.append(
         sessionId,
-        types.map(type => withId({ type, note: `note of ${type}` })),
+        added.map(event => withId(typeof event === 'string' ? { type: event, note: `note of ${event}` } : event)),
       )) ?? [],
     /** The log of an endpoint's deliveries, newest first. */
     deliveriesOf: async (id: string, query = '') =>

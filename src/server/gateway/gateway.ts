@@ -187,6 +187,5 @@ function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome {
 /** The same refusal with the headers that say whose it is. Anything else thrown is a bug and stays as it is. */
 function asOurs(error: unknown, ownHeaders: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof AppError) || 'x-switchyard-error-source' in error.headers) return error
-  const headers = { ...error.headers, ...ownHeaders, 'x-switchyard-error-source': 'gateway' }
-  return new AppError(error.code, error.message, { cause: error.cause, headers })
+  return error.with({ ...ownHeaders, 'x-switchyard-error-source': 'gateway' })
 }

@@ -152,9 +152,11 @@ export class EventMapping {
   #others(event: SessionEvent): BusEvent[] {
     if (event.type === 'session.updated') return [{ type: event.type, properties: { sessionID: this.#sessionId } }]
     if (event.type !== 'session.error') return []
-    const { message } = event['error'] as { message?: string }
+    const { message = '', retry_status = {} } = event['error'] as Retried
     this.#retries += 1
-    return [this.#status({ type: 'retry', attempt: this.#retries, message: message ?? '', next: this.#nowMs })]
+    const nextMs = Date.parse(retry_status.next_at ?? '')
+    const next = Number.isNaN(nextMs) ? this.#nowMs : nextMs
+    return [this.#status({ type: 'retry', attempt: retry_status.attempt ?? this.#retries, message, next })]
   }
 
   #status(status: object): BusEvent {
@@ -166,6 +168,12 @@ const updated = (sessionID: string, part: Part, time: number): BusEvent => ({
   type: 'message.part.updated',
   properties: { sessionID, part, time },
 })
+
+/** An error after which a model call is tried again. Runtimes that try by themselves do not say when. */
+interface Retried {
+  readonly message?: string
+  readonly retry_status?: { readonly attempt?: number; readonly next_at?: string }
+}
 
 /** The fields of both kinds of preview. */
 interface PreviewFields {

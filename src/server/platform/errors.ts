@@ -22,13 +22,23 @@ export class AppError extends Error {
     this.headers = headers
     this.fields = fields
   }
+
+  /** The same refusal with more response headers. */
+  with(more: Readonly<Record<string, string>>): AppError {
+    const { code, message, cause, fields } = this
+    return new AppError(code, message, { cause, fields, headers: { ...this.headers, ...more } })
+  }
 }
 
 /** The database cannot work now. Whatever was asked of it is not at fault, and may succeed later. */
 export class DatabaseUnavailable extends AppError {
-  constructor(message: string, cause: unknown) {
-    super('unavailable', message, { cause, headers: { 'retry-after': '1' } })
+  constructor(message: string, cause: unknown, headers: Readonly<Record<string, string>> = { 'retry-after': '1' }) {
+    super('unavailable', message, { cause, headers })
     this.name = 'DatabaseUnavailable'
+  }
+
+  override with(more: Readonly<Record<string, string>>): DatabaseUnavailable {
+    return new DatabaseUnavailable(this.message, this.cause, { ...this.headers, ...more })
   }
 }
 

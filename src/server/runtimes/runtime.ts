@@ -79,6 +79,8 @@ export interface RunContext {
   readonly runId: string
   /** Aborts on interrupt, deletion, loss of the session and shutdown; end as soon as you can, without a last event. */
   readonly signal: AbortSignal
+  /** True once the run was stopped for good, by an interrupt or its time limit: nobody goes on with it. */
+  readonly isStopped: () => boolean
   /** True once the process wants to hand the session over: end between two steps, without a last event. */
   readonly isDraining: () => boolean
   /** The session's log so far, in order. */

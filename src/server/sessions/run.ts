@@ -86,7 +86,8 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
   await begin(deps, task, runId)
   const refusal = refusalOf(task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
-  const driving = drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, runId })
+  const isStopped = () => stop.signal.aborted || limit.signal.aborted
+  const driving = drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, isStopped, runId })
   const driven = await driving.finally(limit.end)
   const { last, hasProgressed } = driven
   const end = refusal ?? last
@@ -137,11 +138,17 @@ interface Driven {
 async function drive(
   deps: RunDeps,
   { held, runtime, session, prompt }: RunTask,
-  { signal, runId }: { signal: AbortSignal; runId: string },
+  { signal, isStopped, runId }: Pick<RunContext, 'signal' | 'isStopped' | 'runId'>,
 ): Promise<Driven> {
   let hasProgressed = false
   try {
-    const context = { runId, signal, isDraining: deps.isDraining, ...contextOf(deps, held, { runId, signal }) }
+    const context = {
+      runId,
+      signal,
+      isStopped,
+      isDraining: deps.isDraining,
+      ...contextOf(deps, held, { runId, signal }),
+    }
     for await (const batch of runtime.run(session, prompt, context)) {
       const { events, refs } = partsOf(batch)
       if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
@@ -246,7 +253,7 @@ function contextOf(
   { prompts, sessions, approvals, events, live, keys, isDraining }: RunDeps,
   held: HeldSession,
   { runId, signal }: { runId: string; signal: AbortSignal },
-): Omit<RunContext, 'runId' | 'signal' | 'isDraining'> {
+): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
   const previewed = new Set<string>()
   return {
     history: () => historyOf(events, held),

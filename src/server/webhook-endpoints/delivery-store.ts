@@ -64,9 +64,16 @@ const inMs = (parameter: string) => `clock_timestamp() + ${parameter} * interval
 /** True for sessions whose events an endpoint gets. */
 const isHeard = `
   (e.owner_id is null or s.owner_id = e.owner_id) and (e.agent_ids = '{}' or s.agent_id = any (e.agent_ids))`
-/** Types as they are, and prefixes; the contract lets no other sign of a pattern in than the underscore. */
+/** As the log writes it. The database's own look into JSON refuses the NUL escape, which words of a model may hold. */
+const retrying = '"retry_status":{"type":"retrying"'
+
+/**
+ * Types as they are, and prefixes; the contract lets no other sign of a pattern in than the underscore. An error that is
+ * tried again is none yet.
+ */
 const isWanted = `
-  (e.events = '{}' or v.type = any (e.events) or exists (
+  case v.type when 'session.error' then strpos(v.payload::text, '${retrying}') = 0 else true end
+  and (e.events = '{}' or v.type = any (e.events) or exists (
     select from unnest(e.events) as wanted
     where right(wanted, 1) = '*' and starts_with(v.type, left(wanted, -1))))`
 

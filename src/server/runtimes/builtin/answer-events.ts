@@ -1,4 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
+import { estimateInputTokens, estimateTextTokens } from '../../gateway/counting/estimate.ts'
+import type { TokenCounts } from '../../gateway/counting/token-counts.ts'
 import { newId } from '../../platform/ids.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
@@ -15,6 +17,18 @@ export function answerEvents(
     return event ? [id === undefined ? event : { ...event, id }] : []
   })
 }
+
+/**
+ * What readers saw of an answer that was cut short: its text. Its tool calls never ran, and thinking without the
+ * signature at its end is refused when it is sent back.
+ */
+export const interruptedEvents = ({ blocks }: Answer, ids: ReadonlyMap<number, string>): NewEvent[] =>
+  blocks.flatMap((block, index) => {
+    if (block.type !== 'text' || block.text.trim() === '') return []
+    const id = ids.get(index)
+    const content = [{ type: 'text', text: block.text }]
+    return [{ ...(id !== undefined && { id }), type: 'agent.message', content, interrupted: true }]
+  })
 
 function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): NewEvent | undefined {
   switch (block.type) {
@@ -50,6 +64,29 @@ function inputOf(json: string): unknown {
   } catch {
     return json
   }
+}
+
+/**
+ * The counters of an answer that was cut short: what the gateway books, and at least what was stated or seen of it.
+ * `body` is the request.
+ */
+export function estimatedUsage(
+  answer: Answer,
+  booked: Partial<TokenCounts>,
+  body: Readonly<Record<string, unknown>>,
+): Record<string, number> {
+  const stated = modelUsage(answer)
+  const seen = answer.blocks.map(block => (block.type === 'text' ? block.text : JSON.stringify(block))).join('')
+  const seenTokens = seen === '' ? 0 : estimateTextTokens(seen)
+  const written = (booked.cache_write_5m_tokens ?? 0) + (booked.cache_write_1h_tokens ?? 0)
+  const usage = {
+    input_tokens: booked.input_tokens || stated['input_tokens'] || 0,
+    output_tokens: Math.max(booked.output_tokens ?? 0, stated['output_tokens'] ?? 0, seenTokens),
+    cache_creation_input_tokens: written || stated['cache_creation_input_tokens'] || 0,
+    cache_read_input_tokens: booked.cache_read_tokens || stated['cache_read_input_tokens'] || 0,
+  }
+  const input = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
+  return input > 0 ? usage : { ...usage, input_tokens: estimateInputTokens(body) }
 }
 
 /** The four counters of an answer's usage, as `span.model_request_end` shows them. */

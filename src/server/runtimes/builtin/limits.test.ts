@@ -4,14 +4,20 @@ import { contextOver, prompt, rigOver, session } from '../../../../test/support/
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
 import type { Message } from './conversation.ts'
+import { waitAfter } from './patience.ts'
 import { builtinRuntime } from './runtime.ts'
 
 type Said = 'tool' | 'done'
 /** What becomes of one model call: an answer, a refusal of the gateway, or one of the provider. */
-type Step = Said | AppError | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
+type Step =
+  | Said
+  | 'cut'
+  | AppError
+  | { readonly breaksWith: string }
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
@@ -46,6 +52,21 @@ const answerOf = (said: Said, at: number) =>
     usage: fullUsage(10, 5),
   }) as const
 
+function play(step: Step, at: number, sink: Sink): void {
+  if (step instanceof AppError) throw step
+  if (typeof step === 'object' && 'status' in step) {
+    sink.head(step.status, step.headers)
+    sink.end(Buffer.from('{"error":{"message":"not now"}}'))
+    return
+  }
+  sink.head(200, {})
+  const isBroken = typeof step === 'object' || step === 'cut'
+  const frames = [...messageFrames(answerOf(isBroken ? 'done' : step, at))]
+  for (const frame of isBroken ? frames.slice(0, 3) : frames) sink.data(Buffer.from(frame))
+  const error = typeof step === 'object' && { type: 'error', error: { type: step.breaksWith, message: 'it broke' } }
+  sink.end(error ? Buffer.from(`event: error\ndata: ${JSON.stringify(error)}\n\n`) : undefined)
+}
+
 /** A gateway that follows `steps`, a runtime over it, and what they did. Waits are over at once. */
 function createRig(steps: readonly Step[], onWait: () => void = () => undefined) {
   const bodies: { messages: Message[] }[] = []
@@ -54,16 +75,7 @@ function createRig(steps: readonly Step[], onWait: () => void = () => undefined)
   const gateway = {
     async call({ body }: Call, sink: Sink) {
       const at = bodies.push(JSON.parse(body.toString())) - 1
-      const step = steps[at] ?? 'done'
-      if (step instanceof AppError) throw step
-      if (typeof step === 'object') {
-        sink.head(step.status, step.headers)
-        sink.end(Buffer.from('{"error":{"message":"not now"}}'))
-      } else {
-        sink.head(200, {})
-        for (const frame of messageFrames(answerOf(step, at))) sink.data(Buffer.from(frame))
-        sink.end()
-      }
+      play(steps[at] ?? 'done', at, sink)
       const usage = {} as never
       return { outcome: 'completed', status: 200, stopReason: undefined, usage, firstContentMs: 1 } as const
     },
@@ -91,11 +103,15 @@ async function runOn(
   return stored
 }
 
+interface Told {
+  readonly type: string
+  readonly message: string
+  readonly retry_status: { readonly type: string; readonly attempt?: number; readonly next_at?: string }
+}
+
 const typesOf = (log: readonly NewEvent[]) => log.map(({ type }) => type)
 const errorsOf = (log: readonly NewEvent[]) =>
-  log
-    .filter(({ type }) => type === 'session.error')
-    .map(event => event['error'] as { type: string; message: string; retry_status: { type: string } })
+  log.filter(({ type }) => type === 'session.error').map(event => event['error'] as Told)
 
 test('a used up budget pauses the run: what was said and done stays, and the end names the budget', async () => {
   const rig = createRig(['tool', noMoney])
@@ -142,11 +158,11 @@ test('a provider that wants to be paid fails the run: no budget of ours helps', 
 test('a rate limit is waited for as told, and the run goes on', async () => {
   const rig = createRig([slowDown(7), slowDown(3), 'done'])
   const log = await runOn(rig, [asked])
-  assert.ok(rig.waitedMs() >= 10_000 && rig.waitedMs() < 12_000, `waited ${rig.waitedMs()} ms`)
+  assert.ok(rig.waitedMs() >= 10_000 && rig.waitedMs() < 13_000, `waited ${rig.waitedMs()} ms`)
   assert.equal(log.at(-1)?.type, 'session.status_idle')
   const [first] = errorsOf(log)
   assert.deepEqual([first?.type, first?.retry_status.type], ['model_rate_limited_error', 'retrying'])
-  assert.match(first?.message ?? '', /^too many requests; trying again in [78] s$/)
+  assert.match(first?.message ?? '', /^too many requests; next try in [78] s$/)
 })
 
 test('whoever names a time is waited for: the provider, a full process, a database that is away', async () => {
@@ -161,21 +177,66 @@ test('whoever names a time is waited for: the provider, a full process, a databa
   assert.ok(rig.waitedMs() >= 6_000)
 })
 
-test('a refusal that names no time, or one too far ahead, ends the run at once', async () => {
-  const far = { status: 429, headers: { 'retry-after': '86400' } }
-  for (const step of [{ status: 429, headers: {} }, far, new AppError('unavailable', 'away')]) {
+const retryStatusesOf = (log: readonly NewEvent[]) => errorsOf(log).map(({ retry_status }) => retry_status)
+
+test('C1: 429, 529, 5xx, connections that fail and answers that break off are tried again, and each try is told', async () => {
+  const at = (status: number): Step => ({ status, headers: {} })
+  const unreachable = new AppError('upstream_unreachable', 'no connection')
+  const passing: Step[] = [at(429), at(529), at(500), at(503), unreachable, { breaksWith: 'overloaded_error' }, 'cut']
+  const rig = createRig([...passing, 'done'])
+  const log = await runOn(rig, [asked])
+  assert.equal(log.at(-1)?.type, 'session.status_idle')
+  const statuses = retryStatusesOf(log)
+  assert.deepEqual(
+    statuses.map(({ type, attempt }) => [type, attempt]),
+    [1, 2, 3, 4, 5, 6, 7].map(attempt => ['retrying', attempt]),
+  )
+  for (const { next_at = '' } of statuses) assert.ok(!Number.isNaN(Date.parse(next_at)), next_at)
+  assert.deepEqual(errorsOf(log)[1]?.type, 'model_overloaded_error')
+})
+
+test('C1: a step is given up after eight tries, in words that say so', async () => {
+  const rig = createRig(Array.from({ length: 100 }, () => ({ status: 529, headers: {} })))
+  const log = await runOn(rig, [asked])
+  assert.equal(rig.bodies.length, 8)
+  // 1 + 2 + 4 + 8 + 16 + 30 + 30 at most.
+  assert.ok(rig.waitedMs() <= 91_000, `waited ${rig.waitedMs()} ms`)
+  assert.equal(errorsOf(log).at(-1)?.retry_status.type, 'exhausted')
+  assert.match(errorsOf(log).at(-1)?.message ?? '', /given up after 8 tries$/)
+})
+
+test('C1: Retry-After is honoured up to 60 s, as seconds and as a date', async () => {
+  const day = createRig([{ status: 429, headers: { 'retry-after': '86400' } }, 'done'])
+  assert.equal((await runOn(day, [asked])).at(-1)?.type, 'session.status_idle')
+  assert.ok(day.waitedMs() >= 60_000 && day.waitedMs() <= 61_000, `waited ${day.waitedMs()} ms`)
+  const soon = new Date(Date.now() + 20_000).toUTCString()
+  const dated = createRig([{ status: 503, headers: { 'retry-after': soon } }, 'done'])
+  await runOn(dated, [asked])
+  assert.ok(dated.waitedMs() > 15_000 && dated.waitedMs() < 22_000, `waited ${dated.waitedMs()} ms`)
+})
+
+test('C1: every other refusal ends the run at once', async () => {
+  const final: Step[] = [
+    ...[400, 401, 403, 404, 408, 409, 413, 422].map(status => ({ status, headers: { 'retry-after': '1' } })),
+    new AppError('not_found', 'no such model'),
+    { breaksWith: 'invalid_request_error' },
+  ]
+  for (const step of final) {
     const rig = createRig([step])
     const log = await runOn(rig, [asked])
     assert.deepEqual([rig.bodies.length, rig.waitedMs(), errorsOf(log).at(-1)?.retry_status.type], [1, 0, 'terminal'])
   }
 })
 
-test('a rate limit that never ends is given up after ten minutes', async () => {
-  const rig = createRig(Array.from({ length: 1_000 }, () => slowDown(1)))
-  const log = await runOn(rig, [asked])
-  assert.ok(rig.waitedMs() <= 600_000 && rig.waitedMs() > 500_000, `waited ${rig.waitedMs()} ms`)
-  assert.ok(rig.bodies.length < 200, `${rig.bodies.length} tries`)
-  assert.equal(errorsOf(log).at(-1)?.retry_status.type, 'terminal')
+test('C1: ten minutes end a step before its eighth try', () => {
+  const failure = { type: 'any', message: 'any', isPassing: true, retryAfterMs: 60_000 }
+  assert.equal(waitAfter(failure, { count: 3, waitedMs: 0, elapsedMs: 570_000 }, 0), undefined)
+  assert.equal(waitAfter(failure, { count: 3, waitedMs: 0, elapsedMs: 500_000 }, 0), 60_000)
+})
+
+test('V1: a database that is away during a model call is no failure of the model', async () => {
+  const rig = createRig([new DatabaseUnavailable('away', undefined)])
+  await assert.rejects(runOn(rig, [asked]), DatabaseUnavailable)
 })
 
 test('a wait ends at once when the run is stopped or handed over, without another try', async () => {

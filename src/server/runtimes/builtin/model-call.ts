@@ -1,9 +1,11 @@
+import { statusOfCode } from '../../../contract/errors.ts'
 import type { BudgetReached } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
-import type { Call, Sink } from '../../gateway/call.ts'
+import type { Call, Outcome, Sink } from '../../gateway/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { OutboundRefused } from '../../platform/outbound.ts'
 import { usedUpBudget } from '../endings.ts'
 import type { Payer, RunPrompt, RunSession } from '../runtime.ts'
 import { type Answer, collectAnswer } from './answer.ts'
@@ -23,14 +25,16 @@ interface ModelRequest {
 export interface ModelFailure {
   readonly type: string
   readonly message: string
-  /** True when it broke in mid-answer: the gateway can not repeat that, we can, since nothing of it is stored. */
-  readonly isRepeatable: boolean
+  /** True when the same request may succeed later. Nothing of a broken answer is stored, so it can be made again. */
+  readonly isPassing: boolean
   /** How long whoever refused wants us to wait; undefined when they did not say. */
   readonly retryAfterMs?: number | undefined
 }
 
 export type ModelResult =
   | { readonly answer: Answer }
+  /** The signal aborted: what had come by then, and what the gateway makes of its tokens. */
+  | { readonly cutShort: Answer; readonly usage: Partial<Outcome['usage']> }
   | { readonly failure: ModelFailure }
   | { readonly budget: BudgetReached; readonly message: string }
 
@@ -55,19 +59,21 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
     },
     signal,
   }
+  let outcome: Outcome
   try {
-    await gateway.call(call, sink)
+    outcome = await gateway.call(call, sink)
   } catch (error) {
-    if (error instanceof AppError) return refusedByUs(error)
+    if (signal.aborted) return { cutShort: collected.result(), usage: {} }
+    if (error instanceof AppError && !(error instanceof DatabaseUnavailable)) return refusedByUs(error)
     throw error
   }
+  if (signal.aborted) return { cutShort: collected.result(), usage: outcome.usage }
   if (sink.status() >= 400) return { failure: refusalOf(sink.refusal()) }
   const answer = collected.result()
-  if (answer.error)
-    return { failure: { type: typeOfError(answer.error.type), message: answer.error.message, isRepeatable: true } }
+  if (answer.error) return { failure: brokenBy(answer.error) }
   if (sink.broken() !== undefined || !answer.isComplete) {
     const message = sink.broken() ?? 'the answer of the model broke off'
-    return { failure: { type: 'model_request_failed_error', message, isRepeatable: true } }
+    return { failure: { type: 'model_request_failed_error', message, isPassing: true } }
   }
   return { answer }
 }
@@ -117,10 +123,14 @@ function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
   }
 }
 
-/** The time that a `retry-after` in seconds names; upstreams that send a date are not waited for. */
+/** The time that `retry-after` names, in seconds or as a date. */
 function toldToWait({ 'retry-after': told = '' }: Readonly<Record<string, string>>): number | undefined {
-  return /^\d{1,6}(\.\d+)?$/.test(told) ? Number(told) * 1000 : undefined
+  if (/^\d{1,9}(\.\d+)?$/.test(told)) return Number(told) * 1000
+  const at = Date.parse(told)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
 }
+
+const isPassingStatus = (status: number): boolean => status === 429 || status >= 500
 
 const statusTypes: Readonly<Record<number, string>> = {
   402: 'billing_error',
@@ -133,7 +143,9 @@ const statusTypes: Readonly<Record<number, string>> = {
 function refusedByUs(error: AppError): ModelResult {
   const budget = usedUpBudget(error)
   if (budget) return { budget, message: error.message }
-  return { failure: { ...failureOf(error), isRepeatable: false, retryAfterMs: toldToWait(error.headers) } }
+  // An address that is not allowed stays so until an operator acts.
+  const isPassing = isPassingStatus(statusOfCode(error.code)) && !(error.cause instanceof OutboundRefused)
+  return { failure: { ...failureOf(error), isPassing, retryAfterMs: toldToWait(error.headers) } }
 }
 
 function failureOf({ code, message }: AppError): { type: string; message: string } {
@@ -146,12 +158,27 @@ function failureOf({ code, message }: AppError): { type: string; message: string
   return { type: types[code] ?? 'model_request_failed_error', message }
 }
 
-const typeOfError = (type: string): string =>
-  ({
-    overloaded_error: 'model_overloaded_error',
-    rate_limit_error: 'model_rate_limited_error',
-    billing_error: 'billing_error',
-  })[type] ?? 'model_request_failed_error'
+const typesOfErrors: Readonly<Record<string, string>> = {
+  overloaded_error: 'model_overloaded_error',
+  rate_limit_error: 'model_rate_limited_error',
+  billing_error: 'billing_error',
+}
+
+/** Errors inside a stream that stand for a 4xx other than 429. */
+const finalErrors = new Set([
+  'invalid_request_error',
+  'authentication_error',
+  'billing_error',
+  'permission_error',
+  'not_found_error',
+  'request_too_large',
+])
+
+const brokenBy = ({ type, message }: NonNullable<Answer['error']>): ModelFailure => ({
+  type: typesOfErrors[type] ?? 'model_request_failed_error',
+  message,
+  isPassing: !finalErrors.has(type),
+})
 
 interface Refusal {
   readonly status: number
@@ -165,7 +192,7 @@ function refusalOf({ status, body, retryAfterMs }: Refusal): ModelFailure {
   return {
     type: statusTypes[status] ?? 'model_request_failed_error',
     message: `the model refused the request (${status})${message === '' ? '' : `: ${message}`}`,
-    isRepeatable: false,
+    isPassing: isPassingStatus(status),
     retryAfterMs,
   }
 }

@@ -4,9 +4,9 @@ import { pause } from '../../platform/timers.ts'
 import { keyIsGoneReason, pausedBy } from '../endings.ts'
 import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
-import { answerEvents, modelUsage } from './answer-events.ts'
+import { answerEvents, estimatedUsage, interruptedEvents, modelUsage } from './answer-events.ts'
 import { callModel, type ModelFailure, type ModelResult } from './model-call.ts'
-import { afterTry, noTries, waitAfter } from './patience.ts'
+import { waitAfter } from './patience.ts'
 import { modelRequestBody } from './request.ts'
 import type { Events, Run } from './run.ts'
 
@@ -14,16 +14,18 @@ import type { Events, Run } from './run.ts'
 const lookMs = 500
 
 /**
- * One model request, repeated when it broke or was told to wait. The answer is stored as a whole, and the last one
+ * One model request, made again while its failures may pass. The answer is stored as a whole, and the last one
  * together with the end of the run, so that no crash in between has it asked for again. False when the run has ended.
  */
 export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
   const { context } = run
-  for (let tries = noTries; ; ) {
+  const begunMs = performance.now()
+  let waitedMs = 0
+  for (let count = 1; ; count++) {
     const startId = newId('evt')
-    const { result, ids } = yield* request(run, startId)
-    if (context.signal.aborted) {
-      yield [requestEnd(startId, { is_error: true })]
+    const { result, ids, body } = yield* request(run, startId)
+    if (context.signal.aborted || 'cutShort' in result) {
+      yield cutShort(run, startId, { result, ids, body })
       return false
     }
     if ('answer' in result) {
@@ -37,22 +39,28 @@ export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
       return false
     }
     const { failure } = result
-    const waitMs = waitAfter(failure, tries, Math.random())
+    const waitMs = waitAfter(failure, { count, waitedMs, elapsedMs: performance.now() - begunMs }, Math.random())
     const isLast = waitMs === undefined
-    yield [
-      requestEnd(startId, { is_error: true }),
-      isLast ? failed(failure.type, failure.message) : retrying(failure, waitMs),
-    ]
+    const told = isLast ? lastFailure(failure, count) : retrying(failure, { attempt: count, waitMs })
+    yield [requestEnd(startId, { is_error: true }), told]
     if (isLast || !(await waited(run, waitMs))) return false
-    tries = afterTry(failure, tries, waitMs)
+    waitedMs += waitMs
   }
+}
+
+/** What came of one request. */
+interface Requested {
+  readonly result: ModelResult
+  /** Event ids of the text blocks that were shown as they came. */
+  readonly ids: ReadonlyMap<number, string>
+  readonly body: Readonly<Record<string, unknown>>
 }
 
 /** Announces the request and makes it. */
 async function* request(
   { context, conversation, memories, session, prompt, tools, deps }: Run,
   startId: string,
-): AsyncGenerator<Events, { result: ModelResult; ids: ReadonlyMap<number, string> }> {
+): AsyncGenerator<Events, Requested> {
   const joined = (await context.prompts()).filter(({ id }) => !conversation.includes(id))
   // One that joined in mid-run came after the history was read.
   for (const { id, parts } of joined) conversation.add({ type: 'user.message', prompt_id: id, content: parts })
@@ -68,7 +76,7 @@ async function* request(
   }
   const body = modelRequestBody({ session, prompt: current, memories, messages: conversation.messages, tools })
   const payer = await context.payer(current)
-  if (!payer) return { result: { failure: { ...keyIsGoneReason, isRepeatable: false } }, ids }
+  if (!payer) return { result: { failure: { ...keyIsGoneReason, isPassing: false } }, ids, body }
   const { signal } = context
   const result = await callModel(deps.gateway, {
     session,
@@ -79,7 +87,21 @@ async function* request(
     signal,
     onText,
   })
-  return { result, ids }
+  return { result, ids, body }
+}
+
+/**
+ * The end of a request that was stopped. What readers saw of its answer stays, unless the session goes on elsewhere: then
+ * its next owner makes the request again.
+ */
+function cutShort({ context, conversation }: Run, startId: string, { result, ids, body }: Requested): Events {
+  if (!context.isStopped() || !('cutShort' in result)) return [requestEnd(startId, { is_error: true })]
+  const model_usage = estimatedUsage(result.cutShort, result.usage, body)
+  return [
+    ...interruptedEvents(result.cutShort, ids),
+    { ...requestEnd(startId, { model_usage }), interrupted: true, estimated: true },
+    { type: 'session.usage', usage: conversation.usageWith(model_usage) },
+  ]
 }
 
 /** Waits; false when the run was stopped, or must be handed over, before the time was up. */
@@ -118,9 +140,22 @@ const usageEvent = ({ conversation }: Run): NewEvent => ({
   usage: conversation.usageWith(undefined),
 })
 
-function retrying({ type, message }: ModelFailure, waitMs: number): NewEvent {
-  const when = waitMs === 0 ? '' : `; trying again in ${Math.ceil(waitMs / 1000)} s`
-  return { type: 'session.error', error: { type, message: message + when, retry_status: { type: 'retrying' } } }
+interface Wait {
+  /** The try that has just failed, from 1. */
+  readonly attempt: number
+  readonly waitMs: number
+}
+
+function retrying({ type, message }: ModelFailure, { attempt, waitMs }: Wait): NewEvent {
+  const next_at = new Date(Date.now() + waitMs).toISOString()
+  const text = `${message}; next try in ${Math.ceil(waitMs / 1000)} s`
+  return { type: 'session.error', error: { type, message: text, retry_status: { type: 'retrying', attempt, next_at } } }
+}
+
+function lastFailure({ type, message, isPassing }: ModelFailure, tries: number): NewEvent {
+  if (!isPassing) return failed(type, message)
+  const text = `${message}; given up after ${tries} tries`
+  return { type: 'session.error', error: { type, message: text, retry_status: { type: 'exhausted' } } }
 }
 
 function endOf({ stopReason }: Answer): NewEvent {
