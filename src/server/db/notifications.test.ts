@@ -91,3 +91,31 @@ test('stopping ends the connection, also right after a cut', async t => {
   await notifications.stop()
   await eventually(async () => (await listening()).length === 0)
 })
+
+test('C7: no hint of a new connection is heard before the reconnect is told, and none is lost from then on', async t => {
+  const notifications = createNotifications({ connectionString: url }, createLog('silent'))
+  const seen: (number | 'reconnect')[] = []
+  notifications.on('news', payload => seen.push(Number(payload)))
+  // Many channels: their LISTENs take a while, in which the first one is heard already.
+  for (let at = 0; at < 20; at++) notifications.on(`other_${at}`, () => undefined)
+  notifications.onReconnect(() => seen.push('reconnect'))
+  await notifications.start('hinted')
+  t.after(() => notifications.stop())
+  let isOn = true
+  let sent = 0
+  const sending = (async () => {
+    while (isOn) await notify('news', String(++sent))
+  })()
+  await eventually(() => seen.length > 0)
+  for (const pid of await listening()) await pool.query('select pg_terminate_backend($1)', [pid])
+  await eventually(() => seen.includes('reconnect') && seen.at(-1) !== 'reconnect')
+  isOn = false
+  await sending
+  await eventually(() => seen.at(-1) === sent)
+  const at = seen.indexOf('reconnect')
+  const [before, after] = [seen.slice(0, at), seen.slice(at + 1)]
+  const follows = (hints: typeof seen) =>
+    hints.every((hint, place) => place === 0 || hint === Number(hints[place - 1]) + 1)
+  assert.ok(follows(before), 'what is heard before is of the old connection')
+  assert.ok(follows(after), 'behind it nothing is lost')
+})

@@ -1,4 +1,4 @@
-import { Client, type ClientConfig } from 'pg'
+import { Client, type ClientConfig, type Notification } from 'pg'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
 
@@ -10,7 +10,7 @@ export interface Notifications {
   on(channel: string, listener: Listener): void
   /** Sends a hint to all processes, this one too. Lost without a word while the connection is away. */
   send(channel: string, payload: string): void
-  /** Called after each reconnect, when hints may have been lost. */
+  /** Called after each reconnect, when hints may have been lost, and before any hint of the new connection. */
   onReconnect(listener: () => void): void
   /** Connects, and keeps connecting. `owner` is shown alive to other processes as long as the connection lives. */
   start(owner: string): Promise<void>
@@ -21,6 +21,8 @@ interface Connection {
   readonly client: Client
   /** Resolves when the connection is gone, for whatever reason. */
   readonly ended: Promise<void>
+  /** Hands on what was heard so far, and from then on at once. */
+  deliver(): void
 }
 
 const retryMs = 500
@@ -46,14 +48,21 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       connectionTimeoutMillis: connectTimeoutMs,
     })
     client.on('error', cause => log.warn({ err: cause }, 'the listening connection was lost'))
-    client.on('notification', ({ channel, payload = '' }) => {
+    const hear = ({ channel, payload = '' }: Notification) => {
       for (const listener of listeners.get(channel) ?? []) listener(payload)
-    })
+    }
+    // A hint that is heard before the reconnect is told would pass for the first after those that were lost.
+    let early: Notification[] | undefined = []
+    client.on('notification', hint => (early ? early.push(hint) : hear(hint)))
     const ended = new Promise<void>(resolve => client.once('end', resolve))
     try {
       await client.connect()
       for (const channel of listeners.keys()) await client.query(`listen ${channel}`)
-      return { client, ended }
+      const deliver = () => {
+        for (const hint of early ?? []) hear(hint)
+        early = undefined
+      }
+      return { client, ended, deliver }
     } catch (error) {
       void client.end().catch(() => undefined)
       throw error
@@ -77,6 +86,7 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
     for (let connection: Connection | undefined = first; connection; connection = await reconnect()) {
       current = connection
       if (connection !== first) for (const listener of reconnectListeners) listener()
+      connection.deliver()
       const stopShowing = showAlive(connection.client, owner, log)
       if (stopped.signal.aborted) void connection.client.end().catch(() => undefined)
       await connection.ended
