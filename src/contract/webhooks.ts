@@ -201,7 +201,7 @@ export const webhookRoutes = {
       status: Type.Optional(DeliveryStatus),
     }),
     responses: { 200: Type.Object({ deliveries: Type.Array(Delivery), next_cursor: NextCursor }) },
-    summary: 'List the deliveries of seven days, newest first',
+    summary: 'List the deliveries that are kept (seven days by default), newest first',
   }),
   send: route({
     ...base,

@@ -14,6 +14,8 @@ import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts
 import type { Config } from './config/config.ts'
 import type { Log } from './platform/log.ts'
 import type { Keyring } from './platform/seal.ts'
+import { createRetention } from './retention/retention.ts'
+import { retentionStore } from './retention/store.ts'
 
 interface Inputs {
   readonly config: Config
@@ -104,7 +106,15 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     sessions,
     runAs: access.runAs,
   })
-  const { webhooks, ticker, delivery } = occasions
+  const { ticker, delivery } = occasions
+
+  const retention = createRetention({
+    settings: config.retention,
+    store: retentionStore(base.pool),
+    sessions,
+    removeFiles: sandboxes.remove,
+    log: base.log,
+  })
 
   const http = composeHttp({ ...base, files, authenticate, gateway, providers: calls.providers, runtimes })
   const { app, readiness } = http
@@ -122,7 +132,6 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await modelsInForce.start()
       reseal.start()
       budgets.start()
-      webhooks.startForgetting()
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
@@ -130,6 +139,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       execution.looks.start()
       ticker.start()
       delivery.start()
+      retention.start()
     },
     reload: calls.reload,
     leave: () => readiness.leave(),
@@ -144,7 +154,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await feed.stop()
       await live.stop()
       await reseal.stop()
-      await webhooks.stop()
+      await retention.stop()
       await modelsInForce.stop()
       await runtimes.close()
       await sandboxes.stopAll()

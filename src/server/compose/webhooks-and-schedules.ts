@@ -85,7 +85,6 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     agents: agentRows,
     deliver: createDeliver({ store: deliveries, sessions, runAs, sealer: payloadSealer, log }),
     sealer: payloadSealer,
-    log,
   })
 
   // schedules
@@ -118,7 +117,6 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   })
 
   return {
-    webhooks,
     ticker,
     delivery,
     serve(app: FastifyInstance) {

@@ -168,6 +168,18 @@ export interface Limits {
   readonly reservationMs: number
 }
 
+/** Milliseconds that things are kept; undefined: for ever. */
+export interface RetentionSettings {
+  /** Events, messages and prompts of a session after its deletion. */
+  readonly deletedSessionsMs: number | undefined
+  /** Deliveries of webhooks, those that came and those that were sent. */
+  readonly deliveriesMs: number | undefined
+  /** Sessions in which nothing happens any more. */
+  readonly sessionsMs: number | undefined
+  readonly ledgerMs: number | undefined
+  readonly auditMs: number | undefined
+}
+
 /** All that the environment and the configuration file decide. Frozen; a changed file makes a new one. */
 export interface Config {
   readonly host: string
@@ -198,6 +210,7 @@ export interface Config {
   /** `host:port` of private addresses that may be called. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits
+  readonly retention: RetentionSettings
   /** The configuration file that was read. */
   readonly file: string | undefined
   /** Things the operator should know, said once at start. */

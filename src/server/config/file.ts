@@ -89,6 +89,9 @@ interface FileValue {
     readonly assumed_output_tokens_per_second?: number
     readonly reservation_s?: number
   }
+  readonly retention?: Partial<
+    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'ledger' | 'audit', string | undefined>
+  >
   readonly router?: RouterBlock
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
   readonly demo?: boolean
@@ -191,6 +194,10 @@ const fileShape: Shape = {
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
         reservation_s: whole,
       },
+    },
+    retention: {
+      kind: 'block',
+      keys: { deleted_sessions: text, deliveries: text, sessions: text, ledger: text, audit: text },
     },
     router,
     prices: { kind: 'block', keys: { import: texts, unknown: text } },

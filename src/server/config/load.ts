@@ -9,6 +9,7 @@ import { harnessesOfFile } from './harnesses-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
+import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { harnessWarnings, modelWarnings } from './warnings.ts'
 
@@ -68,6 +69,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     runtimeHarnesses,
     outboundAllow,
     limits: limitsOf(file),
+    retention: retentionOfFile({ file, report }),
     file: filePath,
     warnings: [
       ...warnings,

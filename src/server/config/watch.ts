@@ -101,6 +101,7 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   role: 'SWITCHYARD_ROLE',
   logLevel: 'LOG_LEVEL',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
+  retention: 'retention',
 }
 
 const fixedLimits = { maxSessions: 'limits.max_sessions', reservationMs: 'limits.reservation_s' } as const

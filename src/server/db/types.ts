@@ -81,6 +81,8 @@ export interface SessionTable {
   last_outcome: 'completed' | 'failed' | 'cancelled' | null
   sandbox_status: Generated<SandboxStatus>
   deleted_at: Date | null
+  purged_at: Date | null
+  emptied_at: Date | null
   created_at: DefaultTime
   updated_at: DefaultTime
 }
@@ -371,7 +373,7 @@ export interface SessionMemoriesTable {
   created_at: DefaultTime
 }
 
-/** Table `webhook_deliveries`: the deliveries of seven days; the primary key is the agent and the sender's id. */
+/** Table `webhook_deliveries`: the deliveries that are kept; the primary key is the agent and the sender's id. */
 export interface WebhookDeliveryTable {
   agent_id: string
   delivery_id: string

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventRoutes } from '../../contract/events.ts'
 import { bind, routeSchema } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
 import { createdRange } from '../http/created-range.ts'
 import { fastifyPath } from '../http/paths.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
@@ -8,6 +9,7 @@ import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import type { EventStore } from './event-store.ts'
 import type { LiveEvents } from './live-events.ts'
+import type { SessionRow } from './session-store.ts'
 import type { Sessions } from './sessions.ts'
 import { writeEventStream } from './stream.ts'
 import type { TicketStore } from './ticket-store.ts'
@@ -26,11 +28,19 @@ const defaultLimit = 100
 /** Above any number that a log can reach. */
 const pastTheEnd = Number.MAX_SAFE_INTEGER
 
-/** The event routes: list, send, stream. Events stay readable after the session was deleted. */
+/** The event routes: list, send, stream. Events stay readable for a while after the session was deleted. */
 export function serveEvents(app: FastifyInstance, deps: Deps): void {
   const { sessions, store, live, tickets, keys, slots, shutdown } = deps
+
+  /** The session that the caller may see, as long as its log is there. */
+  async function withLog(id: string, caller: Caller): Promise<SessionRow> {
+    const session = await sessions.find(id, caller)
+    if (session.purged_at) throw notFound('session', id)
+    return session
+  }
+
   bind(app, eventRoutes.list, async ({ params, query }, caller) => {
-    const { id } = await sessions.find(params.session_id, caller)
+    const { id } = await withLog(params.session_id, caller)
     const { order = 'asc', limit = defaultLimit } = query
     const start = query.after ?? query.page
     const after = start === undefined ? (order === 'asc' ? 0 : pastTheEnd) : Number(start)
@@ -45,7 +55,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
   }))
 
   bind(app, eventRoutes.ticket, async ({ params }, caller) => {
-    const { id } = await sessions.find(params.session_id, caller)
+    const { id } = await withLog(params.session_id, caller)
     return tickets.issue(id, caller)
   })
 
@@ -58,7 +68,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
     async handler(request, reply) {
       const id = (request.params as { session_id: string }).session_id
       const asked = request.query as StreamQuery
-      const session = await sessions.find(id, request.caller)
+      const session = await withLog(id, request.caller)
       const after = await positionOf(request, asked, session.id)
       const release = slots.take(request.caller)
       const watched = keys.watch(request.caller)

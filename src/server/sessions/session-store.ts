@@ -39,6 +39,8 @@ export interface SessionRow extends NewSession {
   readonly log_bytes: number
   readonly next_seq: number
   readonly deleted_at: Date | null
+  /** Since when its log cannot be read; null while it can. */
+  readonly purged_at: Date | null
   readonly created_at: Date
   readonly updated_at: Date
   readonly held: boolean
@@ -54,7 +56,7 @@ export interface SessionRow extends NewSession {
 const facts = `
   select s.id, s.owner_id, s.title, s.agent, s.agent_id, s.agent_version, s.harness, s.runtime, s.runtime_agent_ref_id,
          s.provider_session_id, s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.sandbox_status, s.log_bytes, s.next_seq,
-         s.deleted_at, s.created_at, s.updated_at, s.last_outcome,
+         s.deleted_at, s.purged_at, s.created_at, s.updated_at, s.last_outcome,
          coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,

@@ -86,7 +86,7 @@ const noteText = (which: string) => `
          clock_timestamp()
   from webhook_endpoints e join sessions s on ${isHeard}
   left join webhook_cursors c on c.endpoint_id = e.id and c.session_id = s.id
-  where e.status = 'active' and ${which}
+  where e.status = 'active' and s.purged_at is null and ${which}
     and s.updated_at >= e.created_at and s.next_seq - 1 > coalesce(c.seq, 0) and c.ready_at is null
   on conflict (endpoint_id, session_id) do update set ready_at = excluded.ready_at
     where webhook_cursors.ready_at is null`
@@ -236,15 +236,6 @@ export function deliveryStore(pool: Pool) {
         select v.session_id, s.agent_id, v.seq, v.id, v.type, v.payload, v.created_at
         from session_events v join sessions s on s.id = v.session_id where v.session_id = $1 and v.seq = $2`
       return (await pool.query<SentEvent>(text, [sessionId, seq])).rows[0]
-    },
-
-    /** Lets go of what ended more than 30 days ago, a few at a time. */
-    async forgetOld(): Promise<void> {
-      const text = `
-        delete from webhook_endpoint_deliveries where id in (
-          select id from webhook_endpoint_deliveries
-          where created_at < clock_timestamp() - interval '30 days' and state <> 'pending' order by created_at limit 1000)`
-      await pool.query(text)
     },
   }
 }

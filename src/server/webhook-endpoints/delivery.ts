@@ -76,7 +76,6 @@ export function createDelivery(deps: Deps): Delivery {
     const now = await store.now()
     await store.noteAll(sweptAt && new Date(sweptAt.getTime() - overlapMs))
     sweptAt = now
-    await store.forgetOld()
     await claimAll()
   }
 

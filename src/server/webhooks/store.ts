@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
 import { transaction } from '../db/connect.ts'
@@ -202,17 +202,6 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
       const row = await mine.select([...columns, 'payload']).executeTakeFirst()
       return row && { delivery: toDelivery(row), payload: row.payload }
-    },
-
-    /** Deletes a batch of what is older than seven days; how many rows that were. */
-    async forgetOld(): Promise<number> {
-      const old = db
-        .selectFrom('webhook_deliveries')
-        .select('id')
-        .where('received_at', '<', sql<Date>`clock_timestamp() - interval '7 days'`)
-        .limit(1_000)
-      const { numDeletedRows } = await db.deleteFrom('webhook_deliveries').where('id', 'in', old).executeTakeFirst()
-      return Number(numDeletedRows)
     },
   }
 }

@@ -10,9 +10,7 @@ import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import type { Log } from '../platform/log.ts'
 import { SealError, type Sealer } from '../platform/seal.ts'
-import { every } from '../platform/timers.ts'
 import type { Admitted } from './admission.ts'
 import { conversationOf } from './conversation.ts'
 import { type Arrival, type Deliver, messageOf, type Receiver } from './delivering.ts'
@@ -26,22 +24,17 @@ interface Deps {
   readonly store: DeliveryStore
   readonly agents: Pick<AgentStore, 'find'>
   readonly deliver: Deliver
-  /** For payloads. They go with their encryption key: after seven days nobody misses them. */
+  /** For payloads. They go with their encryption key. */
   readonly sealer: Sealer
-  readonly log: Pick<Log, 'warn'>
 }
 
 /** What a sender is told; some want a word of theirs back before they send anything. */
 type Answer = WebhookAcceptance | { readonly challenge: string }
 
-const forgetEveryMs = 600_000
-
 /** Deliveries from senders and from callers, and the log of both. */
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-export function createWebhooks({ store, agents, deliver, sealer, log }: Deps) {
-  let stopForgetting = async (): Promise<void> => undefined
-
+export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
   /** Delivers what a caller asks for, under an id of its own, and gives its line of the log. */
   async function deliverFor(
     caller: Caller,
@@ -146,12 +139,6 @@ export function createWebhooks({ store, agents, deliver, sealer, log }: Deps) {
     },
 
     /** Begins to delete what is older than seven days. */
-    startForgetting(): void {
-      stopForgetting = every(forgetEveryMs, async () => {
-        await store.forgetOld().catch(cause => log.warn({ err: cause }, 'old deliveries could not be deleted'))
-      })
-    },
-    stop: () => stopForgetting(),
   }
 }
 

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyFile } from './file.ts'
+import { retentionOfFile } from './retention-of-file.ts'
+
+function read(retention: Record<string, string>) {
+  const problems: string[] = []
+  const file = { ...emptyFile, value: { retention } }
+  return { settings: retentionOfFile({ file, report: text => problems.push(text) }), problems }
+}
+
+const dayMs = 86_400_000
+
+test('V8: deleted sessions and deliveries are kept for a week by default, all else for ever', () => {
+  assert.deepEqual(read({}).settings, {
+    deletedSessionsMs: 7 * dayMs,
+    deliveriesMs: 7 * dayMs,
+    sessionsMs: undefined,
+    ledgerMs: undefined,
+    auditMs: undefined,
+  })
+})
+
+test('V8: times have a unit, and never keeps for ever', () => {
+  const { settings } = read({
+    deleted_sessions: 'never',
+    deliveries: '90s',
+    sessions: '30d',
+    ledger: '12h',
+    audit: '5m',
+  })
+  assert.deepEqual(settings, {
+    deletedSessionsMs: undefined,
+    deliveriesMs: 90_000,
+    sessionsMs: 30 * dayMs,
+    ledgerMs: dayMs / 2,
+    auditMs: 300_000,
+  })
+})
+
+test('V8: what is no time is refused by its name', () => {
+  for (const text of ['', '7', '0d', '-1d', '7 days', '7w', '99999999d', 'toString']) {
+    assert.deepEqual(read({ ledger: text }).problems, ['retention.ledger must be a time such as 12h or 30d, or never'])
+  }
+})

@@ -1,0 +1,137 @@
+import type { Pool, PoolClient } from 'pg'
+
+/** A deleted session whose grace is over. */
+export interface PurgedSession {
+  readonly id: string
+  readonly agent_id: string
+  /** False: its runtime was never brought to let go of it. */
+  readonly is_disposed: boolean
+}
+
+/** Rows that one statement deletes: few enough that nobody notices. */
+const batchRows = 1_000
+
+const age = (parameter: string) => `clock_timestamp() - ${parameter}::float8 * interval '1 millisecond'`
+
+/** Advisory lock of the replica that cleans up. */
+const cleanerLock = 7252
+
+/** Deletes up to a batch of the rows that fit, oldest first; those that somebody is at are left for the next time. */
+const oldest = (table: string, id: string, time: string, besides = 'true') => `
+  delete from ${table} where ${id} = any (array(
+    select ${id} from ${table} where ${time} < ${age('$1')} and ${besides}
+    order by ${time} limit ${batchRows} for update skip locked))`
+
+/** What is deleted by its age alone. */
+const byAge = {
+  deliveries: oldest(
+    'webhook_deliveries',
+    'id',
+    'received_at',
+    `(status <> 'processing' or claimed_until < clock_timestamp())`,
+  ),
+  endpoint_deliveries: oldest('webhook_endpoint_deliveries', 'id', 'created_at', `state <> 'pending'`),
+  idempotency_keys: oldest('idempotency_keys', 'ctid', 'created_at'),
+  stream_tickets: oldest('stream_tickets', 'hash', 'expires_at'),
+  ledger: oldest('usage', 'id', 'created_at'),
+  audit: oldest('audit_log', 'id', 'created_at'),
+} as const
+
+export type AgedTable = keyof typeof byAge
+
+/** What goes with a session, besides its events. The ledger and the audit log keep its id. */
+const ofSession = [
+  'delete from prompts where session_id = $1',
+  'delete from approvals where session_id = $1',
+  'delete from stream_tickets where session_id = $1',
+  'delete from session_memories where session_id = $1',
+  'delete from dialect_sessions where session_id = $1',
+  'delete from webhook_cursors where session_id = $1',
+  `delete from budgets where scope = 'session' and scope_id = $1`,
+]
+
+/** One replica at its clean-up: what another would do meanwhile is left to it. */
+export type Cleaning = ReturnType<typeof cleaningOn>
+
+function cleaningOn(client: PoolClient) {
+  const changed = async (text: string, values: readonly unknown[]): Promise<number> =>
+    (await client.query(text, [...values])).rowCount ?? 0
+
+  return {
+    /** Deletes a batch of what is older; true when there may be more. */
+    async deleteOlder(table: AgedTable, olderMs: number): Promise<boolean> {
+      if (table !== 'audit') return (await changed(byAge[table], [olderMs])) === batchRows
+      // The audit log lets nobody else delete.
+      await client.query(`select set_config('switchyard.retention', 'on', false)`)
+      try {
+        return (await changed(byAge.audit, [olderMs])) === batchRows
+      } finally {
+        await client.query(`select set_config('switchyard.retention', '', false)`)
+      }
+    },
+
+    /** Living sessions in which nothing has happened for so long, and nothing waits. */
+    async idleSessions(olderMs: number): Promise<string[]> {
+      const text = `
+        select id from sessions s
+        where deleted_at is null and updated_at < ${age('$1')} and not exists (
+          select from prompts p where p.session_id = s.id and p.state in ('waiting', 'running'))
+        order by id limit 100`
+      const { rows } = await client.query<{ id: string }>(text, [olderMs])
+      return rows.map(({ id }) => id)
+    },
+
+    /** A session that was deleted so long ago; from now on nobody reads what is left of it. */
+    async purgeNext(olderMs: number): Promise<PurgedSession | undefined> {
+      const text = `
+        update sessions set purged_at = coalesce(purged_at, clock_timestamp()) where id = (
+          select id from sessions where deleted_at < ${age('$1')} and emptied_at is null
+          order by deleted_at limit 1 for update skip locked)
+        returning id, agent_id, disposed_at is not null as is_disposed`
+      return (await client.query<PurgedSession>(text, [olderMs])).rows[0]
+    },
+
+    /** Deletes a batch of the session's events; true when there may be more. */
+    async deleteEvents(sessionId: string): Promise<boolean> {
+      const text = `
+        delete from session_events where session_id = $1 and seq = any (array(
+          select seq from session_events where session_id = $1 order by seq limit ${batchRows} for update skip locked))`
+      return (await changed(text, [sessionId])) === batchRows
+    },
+
+    /** Deletes all else that was the session's; its row stays. */
+    async empty({ id, agent_id }: PurgedSession): Promise<void> {
+      for (const text of ofSession) await client.query(text, [id])
+      await client.query('delete from webhook_conversations where agent_id = $2 and session_id = $1', [id, agent_id])
+      await client.query('update sessions set emptied_at = clock_timestamp() where id = $1', [id])
+    },
+  }
+}
+
+/** Every table that grows, for the clean-up. Statements are bounded, and wait for nobody. */
+export type RetentionStore = ReturnType<typeof retentionStore>
+
+export function retentionStore(pool: Pool) {
+  return {
+    /** Does `work` while no other replica cleans up; undefined when one does. */
+    async alone<T>(work: (cleaning: Cleaning) => Promise<T>): Promise<T | undefined> {
+      const client = await pool.connect()
+      let isClean = false
+      try {
+        const text = 'select pg_try_advisory_lock($1) as taken'
+        const { rows } = await client.query<{ taken: boolean }>(text, [cleanerLock])
+        if (!rows[0]?.taken) {
+          isClean = true
+          return undefined
+        }
+        const result = await work(cleaningOn(client))
+        await client.query('select pg_advisory_unlock($1)', [cleanerLock])
+        isClean = true
+        return result
+      } finally {
+        // The lock of a connection whose state is in doubt goes with it.
+        client.release(!isClean)
+      }
+    },
+  }
+}
