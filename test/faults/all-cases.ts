@@ -9,6 +9,7 @@ import type { FaultCase } from './fault-case.ts'
 import { hintCases } from './hints-lost.ts'
 import { killCases } from './kill.ts'
 import { openFileCases } from './open-files.ts'
+import { ledgerCases } from './left-calls.ts'
 import { parallelCases } from './parallel-requests.ts'
 import { programCases } from './programs.ts'
 import { reconnectCases } from './reconnects.ts'
@@ -29,6 +30,7 @@ export const allCases: readonly FaultCase[] = [
   ...hintCases,
   ...parallelCases,
   ...budgetCases,
+  ...ledgerCases,
   ...rotationCases,
   ...badKeyCases,
   ...webhookCases,

@@ -83,7 +83,7 @@ export async function startGatewayApp({
         booked.push(row)
         bookings.check()
       },
-      isFull: false,
+      room: () => undefined,
     },
     log,
     loopDelayMs,

@@ -8,6 +8,7 @@ import { serveBudgets } from '../budgets/routes.ts'
 import { createBudgetSettings } from '../budgets/settings.ts'
 import { budgetStore } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
+import { isConnectionLoss } from '../db/connect.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Database } from '../db/types.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
@@ -32,7 +33,7 @@ const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnav
 
 /** What calls have cost, and what they may. */
 export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {
-  const usage = createUsage({ store: usageStore(callPool), log, isPassing: isUnavailable })
+  const usage = createUsage({ store: usageStore(callPool), log, isPassing: isUnavailable, isAway: isConnectionLoss })
   const budgetRows = budgetStore(pool)
   const { reservationMs } = config.limits
   const budgets = createBudgets({

@@ -29,7 +29,7 @@ interface Options {
   readonly pools: Pick<Pools, 'reload' | 'close'>
   readonly laneFor: LaneFor
   /** Where calls are booked. */
-  readonly usage: Pick<Usage, 'book' | 'isFull'>
+  readonly usage: Pick<Usage, 'book' | 'room'>
   /** What may be spent; absent where nothing is limited. */
   readonly budgets?: Pick<Budgets, 'isLimited' | 'hold'>
   readonly log: Log
@@ -118,7 +118,8 @@ export function createGateway(options: Options): Gateway {
         const ask = readRequest(call)
         const { key } = call.caller
         if (key && !coversModel(key.models, ask.model)) throw mayNotUse(ask.model)
-        if (usage.isFull) throw ledgerIsFull()
+        const room = usage.room()
+        if (room) await room
         const asked = current.mustServe(call.kind, ask.model)
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
         const incoming = { call, ask, table: current, asked, groupOf: groupsFor(call, current) }
@@ -159,11 +160,6 @@ function groupsFor({ kind, caller: { key } }: Call, { served }: RoutingTable): (
 
 const mayNotUse = (model: string): AppError =>
   new AppError('forbidden', `this key may not use model ${model.slice(0, 200)}; GET /v1/models lists what it may use`)
-
-const ledgerIsFull = (): AppError =>
-  new AppError('unavailable', 'the database is away, and no more calls can be booked; try again', {
-    headers: { 'retry-after': '5' },
-  })
 
 const nothingSent: Outcome = {
   outcome: 'failed',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { eventually } from '../../../test/support/eventually.ts'
+import { AppError } from '../platform/errors.ts'
 import type { UsageRow } from './store.ts'
 import { createUsage } from './usage.ts'
 
@@ -110,17 +111,80 @@ test('one bad row does not take its neighbours along', async () => {
   assert.deepEqual(said, ['the end of a call cannot be written, and is dropped'])
 })
 
-test('a ledger that is full says so, and what is at work by then is still taken', async () => {
-  const { usage, written } = ledger([], { capacity: 2 })
+test('V5: a row of a call without a limit is written within 100 ms', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { usage, written } = ledger()
   usage.book(row('a'))
-  assert.equal(usage.isFull, false)
-  usage.book(row('b'))
-  assert.equal(usage.isFull, true)
-  usage.book(row('c'))
-  await usage.flush()
-  assert.equal(usage.isFull, false)
+  t.mock.timers.tick(100)
+  await nextTurn()
+  assert.deepEqual(written, ['a'])
+  t.mock.timers.reset()
   await usage.stop()
-  assert.deepEqual(written, ['a', 'b', 'c'])
+})
+
+/** A ledger of five rows whose database answers when it is let. */
+function slowLedger(patienceMs: number) {
+  let gate = Promise.withResolvers<void>()
+  const usage = createUsage({
+    store: { settle: () => gate.promise.then(() => []) },
+    log: { warn: () => undefined, error: () => undefined },
+    isPassing: error => error === passing,
+    gatherMs: 0,
+    periodMs: 10_000,
+    capacity: 5,
+    patienceMs,
+  })
+  return {
+    usage,
+    answer: () => gate.resolve(),
+    fail() {
+      gate.reject(passing)
+      gate = Promise.withResolvers()
+    },
+  }
+}
+
+const isRefused = (code: string, message: string, retryAfter: string) => (error: unknown) =>
+  error instanceof AppError &&
+  error.code === code &&
+  error.message === message &&
+  error.headers['retry-after'] === retryAfter
+
+const behind = isRefused('overloaded', 'usage ledger is behind; retry after 1 s', '1')
+const away = isRefused('unavailable', 'database is unreachable and the usage ledger is full; retry after 5 s', '5')
+
+test('L8: from 80 % of its rows on a call waits for room in the ledger', async () => {
+  const { usage, answer } = slowLedger(60_000)
+  for (const id of ['a', 'b', 'c']) usage.book(row(id))
+  assert.equal(usage.room(), undefined)
+  usage.book(row('d'))
+  const room = usage.room()
+  assert.ok(room)
+  // What is at work by then is still taken.
+  usage.book(row('e'))
+  const written = usage.flush()
+  answer()
+  await Promise.all([room, written])
+  assert.equal(usage.room(), undefined)
+  await usage.stop()
+})
+
+test('L8: a ledger that is behind for too long says so; only a database that does not answer is said to be away', async () => {
+  const { usage, answer, fail } = slowLedger(1)
+  for (const id of ['a', 'b', 'c', 'd']) usage.book(row(id))
+  const alive = setInterval(() => undefined, 1_000)
+  await assert.rejects(usage.room() ?? Promise.resolve(), behind)
+  clearInterval(alive)
+  const flushed = usage.flush()
+  const waiting = assert.rejects(usage.room() ?? Promise.resolve(), away)
+  fail()
+  await Promise.all([flushed, waiting])
+  await assert.rejects(usage.room() ?? Promise.resolve(), away)
+  const written = usage.flush()
+  answer()
+  await written
+  assert.equal(usage.room(), undefined)
+  await usage.stop()
 })
 
 test('calls for which something is held are settled at once, those that end at about the same time in one statement', async () => {

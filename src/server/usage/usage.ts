@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
+import { createLedgerRoom } from './ledger-room.ts'
 import type { Ended, SoftLimitPassed, UsageRow, UsageStore } from './store.ts'
 
 interface Options {
@@ -8,17 +9,24 @@ interface Options {
   readonly log: Pick<Log, 'warn' | 'error'>
   /** True for an error that another try may cure, such as a lost connection. */
   readonly isPassing: (error: unknown) => boolean
-  /** How long a row waits at most before it is written; 1,000 by default. */
+  /** True for those that mean that the database does not answer; the same ones by default. */
+  readonly isAway?: (error: unknown) => boolean
+  /** How long a row waits for others before both are written; 50 by default. */
+  readonly gatherMs?: number
+  /** After which time rows are written again that could not be; 1,000 by default. */
   readonly periodMs?: number
-  /** Rows that may wait before the ledger is full; 10,000 by default. */
+  /** Rows that may wait; from 80 % of them on no call begins. 10,000 by default. */
   readonly capacity?: number
+  /** How long a call may wait for room; 2,000 by default. */
+  readonly patienceMs?: number
 }
 
 /** The ledger of model calls. */
 export interface Usage {
   /**
-   * Takes a row to be written soon: within some 10 ms when something is held for the call, or a batch is full. Never throws and
-   * never waits: no call is held up by its booking.
+   * Takes a row to be written soon: within some 10 ms when something is held for the call, or a batch is full; else within
+   * 100 ms, since rows that are not written are lost with the process. Never throws and never waits: no call is held up by
+   * its booking.
    */
   book(row: UsageRow): void
   /** Gives back, as soon, what is held for a call that never reached an upstream. */
@@ -27,8 +35,11 @@ export interface Usage {
   bookNow(rows: readonly UsageRow[]): Promise<void>
   /** Resolves once all that was booked until now is written, or could not be. */
   flush(): Promise<void>
-  /** True when so much waits for the database that no further call may begin. */
-  readonly isFull: boolean
+  /**
+   * Undefined while another call may begin. When the ledger is behind it resolves once there is room; it rejects with
+   * `overloaded` when that takes too long, and with `unavailable` when the database does not answer.
+   */
+  room(): Promise<void> | undefined
   /** Writes what waits, then takes no time any more. What cannot be written is counted in the log. */
   stop(): Promise<void>
 }
@@ -36,11 +47,15 @@ export interface Usage {
 /** Bounds what one statement carries to some hundred KB. */
 const batchSize = 500
 
+/** What is left of the capacity is for calls that are at work by then. */
+const fullShare = 0.8
+
 /** Between two batches of calls for which something is held: a batch costs as much as ten calls in it, or more. */
 const restMs = 10
 
 /** Settles calls in batches, outside of their path. A failed batch stays and is tried again. */
-export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity = 10_000 }: Options): Usage {
+export function createUsage({ store, log, isPassing, ...options }: Options): Usage {
+  const { isAway = isPassing, gatherMs = 50, periodMs = 1_000, capacity = 10_000, patienceMs = 2_000 } = options
   let rows: UsageRow[] = []
   let released: string[] = []
   /** How many of both were ever taken, and how many of those are settled or dropped. */
@@ -51,6 +66,8 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
   /** Rows are to be written soon; and who does that is on its way. */
   let isAsked = false
   let isFlushing = false
+  let gathering: NodeJS.Timeout | undefined
+  const room = createLedgerRoom({ most: Math.ceil(capacity * fullShare), patienceMs, waiting: () => rows.length })
 
   const settle = async (ended: Ended): Promise<void> => {
     for (const passed of await store.settle(ended)) tellPassed(log, passed)
@@ -77,11 +94,13 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
         await write(batch)
       } catch (error) {
         log.warn({ err: error, rows: rows.length }, 'usage cannot be written now; it is kept')
+        if (isAway(error)) room.failed()
         return false
       }
       rows = rows.slice(batch.rows.length)
       released = released.slice(batch.released.length)
       done += batch.rows.length + batch.released.length
+      room.written()
     }
     return true
   }
@@ -110,6 +129,11 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
     isFlushing = false
   }
 
+  const onGathered = (): void => {
+    gathering = undefined
+    void flushSoon()
+  }
+
   const stopTimer = every(periodMs, flush)
   return {
     book(row) {
@@ -117,6 +141,7 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
       taken++
       const isHeld = row.held_usd !== null && row.held_usd !== undefined
       if (isHeld || rows.length >= batchSize) void flushSoon()
+      else if (gathering === undefined) gathering = setTimeout(onGathered, gatherMs).unref()
     },
     release(requestId) {
       released.push(requestId)
@@ -125,10 +150,9 @@ export function createUsage({ store, log, isPassing, periodMs = 1_000, capacity 
     },
     bookNow: lost => settle({ rows: lost, released: [] }),
     flush,
-    get isFull() {
-      return rows.length >= capacity
-    },
+    room: room.enter,
     async stop() {
+      clearTimeout(gathering)
       await stopTimer()
       await flush()
       if (rows.length > 0) log.error({ rows: rows.length }, 'usage rows are lost: the database is away')
