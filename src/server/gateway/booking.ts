@@ -36,7 +36,7 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: E
   })
 }
 
-/** What is only assumed never costs more than what was held for it. */
+/** What is assumed from the request alone never costs more than what was held for it. */
 function costOfCall({ usage, unstatedMs }: Outcome, price: Ended['price'], hold: Ended['hold']): string | undefined {
   const cost = price && costOf(price.rates, usage)
   return unstatedMs === undefined || cost === undefined || !hold ? cost : lesserUsd(cost, hold.amountUsd)
