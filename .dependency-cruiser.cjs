@@ -47,7 +47,10 @@ module.exports = {
     {
       name: 'cli-reaches-the-server-only-to-start-or-examine-it',
       severity: 'error',
-      from: { path: '^src/cli/', pathNot: '^src/cli/(serve|doctor|migrate|secrets|local-service)\\.ts$|\\.test\\.ts$' },
+      from: {
+        path: '^src/cli/',
+        pathNot: '^src/cli/(serve|second-start|doctor|migrate|secrets|local-service)\\.ts$|\\.test\\.ts$',
+      },
       to: { path: '^src/server/' },
     },
     {

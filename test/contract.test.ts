@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes, apiVersion } from '../src/contract/api.ts'
-import type { Route } from '../src/contract/route.ts'
+import { type Route, successStatus } from '../src/contract/route.ts'
 import { open, type Sent, send, type Target } from './support/send.ts'
 import { startService } from './support/service.ts'
 
@@ -92,11 +92,11 @@ test('?key= is read on the event stream and by Google’s routes alone, and a he
 test('public routes answer without a key', async () => {
   assert.deepEqual(
     publicRoutes.map(({ path }) => path),
-    ['/health', '/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/reference.js'],
+    ['/', '/health', '/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/reference.js'],
   )
   for (const route of publicRoutes) {
     const answer = await send(stranger, lineOf(route))
-    assert.equal(answer.status, 200, route.id)
+    assert.equal(answer.status, successStatus(route), route.id)
     assert.match(String(answer.headers['request-id']), /^req_/)
   }
 })

@@ -46,9 +46,9 @@ function modelsText(models: readonly string[]): string {
 }
 
 const sandboxText = (driver: string): string =>
-  driver === 'virtual' ? 'virtual shell (no real programs; install bubblewrap for that)' : driver
+  driver === 'virtual' ? 'simulated shell without real programs ("switchyard doctor" says why)' : driver
 
-/** Only the usual port is found without being told. */
+/** A shell with another data folder finds only the usual port by itself. */
 const quickstartText = (url: string): string =>
   `npm run quickstart -- "What files are in your workspace?"${url.endsWith(':4000') ? '' : ` --url ${url}`}`
 

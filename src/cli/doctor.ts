@@ -31,7 +31,7 @@ export async function doctor(
 export function examineNode(version: string): Finding {
   const name = 'Node.js'
   if (Number.parseInt(version, 10) >= 24) return { name, state: 'ok', detail: version }
-  const next = 'start with "npm start" or bin/switchyard.mjs, which use the Node 24 of the packages'
+  const next = 'start with "npm start" or "switchyard serve", which use the Node 24 of the packages'
   return { name, state: 'fail', detail: `${version}, but 24 or newer is needed`, next }
 }
 

@@ -105,7 +105,7 @@ test('the banner is honest about open doors, scripted models and simulated shell
   assert.match(banner(facts, settings), /demo \(scripted answers/)
   assert.match(banner({ ...facts, models: [] }, settings), /none yet/)
   assert.match(banner({ ...facts, models: ['1', '2', '3', '4', '5', '6', '7'] }, settings), /5, 6, and 1 more/)
-  assert.match(banner({ ...facts, sandboxDriver: 'virtual' }, settings), /no real programs/)
+  assert.match(banner({ ...facts, sandboxDriver: 'virtual' }, settings), /without real programs/)
 })
 
 test('the next step of the banner works on another port, too', () => {

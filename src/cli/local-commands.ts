@@ -15,6 +15,8 @@ interface ServerOptions {
   readonly port?: number
   readonly host?: string
   readonly insecureNoAuth?: boolean
+  /** False with `--no-wait`. */
+  readonly wait?: boolean
 }
 
 /** Adds `serve`, `run`, `doctor`, `migrate` and `secrets`. */
@@ -26,13 +28,21 @@ export function addLocalCommands(program: Command, registry: Registry): void {
   addSecrets(program, registry)
 }
 
-function overridesOf({ config, dataDir, port, host, insecureNoAuth }: ServerOptions): ServerInputs['overrides'] {
+function overridesOf({
+  config,
+  dataDir,
+  port,
+  host,
+  insecureNoAuth,
+  wait = true,
+}: ServerOptions): ServerInputs['overrides'] {
   return {
     ...(config !== undefined && { configFile: config }),
     ...(dataDir !== undefined && { dataDir }),
     ...(port !== undefined && { port }),
     ...(host !== undefined && { host }),
     ...(insecureNoAuth !== undefined && { insecureNoAuth }),
+    ...(!wait && { noWait: true }),
   }
 }
 
@@ -48,12 +58,16 @@ const addressOptions = (command: Command): Command =>
     .option('--insecure-no-auth', 'listen on any address without a master key')
 
 function addServe(program: Command, { world, doing }: Registry): void {
-  const { server, env, stop, onHangUp } = world
+  const { server, env, stop, onHangUp, isErrorTerminal: isLogRead } = world
   const command = addressOptions(program.command('serve'))
-    .description('run the service until it is told to stop')
+    .description('run the service until it is stopped')
+    .option(
+      '--no-wait',
+      'exit at once when the database of DATABASE_URL cannot be reached, instead of retrying for 60 s',
+    )
     .action(
       doing<ServerOptions>(({ out }, options) =>
-        serve(server, { env, overrides: overridesOf(options), stop, onHangUp }, out),
+        serve(server, { env, overrides: overridesOf(options), stop, onHangUp, isLogRead }, out),
       ),
     )
   withExamples(command, [

@@ -2,6 +2,7 @@ import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
 import type { RunningServer } from '../server/main.ts'
 import type { SecretsReport } from '../server/rotation.ts'
+import type { Running } from '../server/running.ts'
 import type { Upgrade } from '../server/upgrade.ts'
 import { CommandFailed } from './failures.ts'
 
@@ -16,6 +17,10 @@ interface StartOptions {
   readonly logLevel?: string
   /** What the configuration was made from: the service then follows its file. */
   readonly inputs?: ServerInputs
+  /** Ends the wait for a database that cannot be reached. */
+  readonly stop?: AbortSignal
+  /** True: a person reads the log, so its lines are text. JSON otherwise. */
+  readonly isTerminal?: boolean
 }
 
 /** What the commands that work without a running service need; the only door from here to the server's code. */
@@ -24,6 +29,8 @@ export interface LocalService {
   configure(inputs: ServerInputs): Promise<Config>
   /** Throws CommandFailed with cause and next step. */
   start(config: Config, options?: StartOptions): Promise<RunningServer>
+  /** Services of this machine on the data folder of these inputs that accept connections. */
+  findRunning(inputs: ServerInputs): Promise<Running[]>
   examine(inputs: ServerInputs): Promise<Finding[]>
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
@@ -50,15 +57,24 @@ export const localService: LocalService = {
       throw new CommandFailed(`The configuration cannot be used:\n${indented(error.message)}`)
     }
   },
-  async start(config, { logLevel = config.logLevel, inputs } = {}) {
+  async start(config, { logLevel = config.logLevel, inputs, stop, isTerminal = false } = {}) {
     const { inLittleRoom } = await import('../server/platform/young-generation.ts')
     const start = async () => {
       const { startServer } = await import('../server/main.ts')
       const { loadConfig } = await import('../server/config/load.ts')
-      const { createLog } = await import('../server/platform/log.ts')
-      return startServer({ config, log: createLog(logLevel), reread: inputs && (() => loadConfig(inputs)) })
+      const { createLog, logStream } = await import('../server/platform/log.ts')
+      const { createRequestLog } = await import('../server/platform/request-log.ts')
+      const stream = logStream({ isTerminal })
+      const log = createLog(logLevel, stream)
+      const requestLog = createRequestLog({ ...config.requestLog, logLevel, stream })
+      return startServer({ config, log, requestLog, reread: inputs && (() => loadConfig(inputs)), stop })
     }
     return explained(() => inLittleRoom(start), 'The service did not start')
+  },
+  async findRunning(inputs) {
+    const { dataDirOf } = await import('../server/config/data-dir.ts')
+    const { findRunning } = await import('../server/running.ts')
+    return findRunning(dataDirOf(inputs))
   },
   async examine(inputs) {
     return (await import('../server/doctor.ts')).examine(inputs)

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { exitCodes } from './exit-codes.ts'
 import { readHiddenLine } from './hidden-line.ts'
 import { localService } from './local-service.ts'
-import { runCommandLine } from './program.ts'
+import { secondStart } from './second-start.ts'
 import { createStopSignals } from './signals.ts'
 
 // The only file of the command line that touches the process.
@@ -21,8 +21,19 @@ for (const stream of [stdout, stderr]) {
   })
 }
 
+const args = process.argv.slice(2)
+const refusal = await secondStart(args, env)
+if (refusal !== undefined) {
+  stderr.write(
+    args.includes('--json') ? `${JSON.stringify({ error: { message: refusal, code: 'failed' } })}\n` : `${refusal}\n`,
+  )
+  process.exit(exitCodes.failed)
+}
+
 const isTerminal = stdout.isTTY === true
-const code = await runCommandLine(process.argv.slice(2), {
+// Loaded only now: it is most of what a start takes.
+const { runCommandLine } = await import('./program.ts')
+const code = await runCommandLine(args, {
   env,
   nodeVersion: process.versions.node,
   stdin: {
@@ -33,6 +44,7 @@ const code = await runCommandLine(process.argv.slice(2), {
   stdout,
   stderr,
   isTerminal,
+  isErrorTerminal: stderr.isTTY === true,
   hasColours: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
   stop: signals.stop,
   onHangUp: isTerminal ? undefined : listener => void process.on('SIGHUP', listener),

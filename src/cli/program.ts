@@ -24,7 +24,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
         const command = parameters.at(-1) as Command
         const options = command.optsWithGlobals<Parameters<typeof work>[1] & GlobalOptions>()
         isJson = options.json ?? false
-        code = await work(toolsOf(world, options), options, command.args)
+        code = await work(await toolsOf(world, options), options, command.args)
       }
     },
   }
@@ -51,7 +51,12 @@ function programOf(registry: Registry): Command {
     .configureHelp({ showGlobalOptions: true })
     .description('A self-hosted agent platform: models, agents and durable sessions behind one API.')
     .version(apiVersion)
-    .addOption(new Option('--url <address>', `the service (SWITCHYARD_URL, else ${defaultUrl})`).argParser(serviceUrl))
+    .addOption(
+      new Option(
+        '--url <address>',
+        `the service (SWITCHYARD_URL, else the one that runs on the data folder, else PORT, else ${defaultUrl})`,
+      ).argParser(serviceUrl),
+    )
     .option(
       '--key <key>',
       'the key (SWITCHYARD_KEY, else GATEWAY_MASTER_KEY); a variable keeps it off the process list',

@@ -45,7 +45,7 @@ test('run shows what happens, the outcome, the folder of the files and how to go
     '',
     '✓ done after 1 s',
     'files:   /data/workspaces/s',
-    'go on:   bin/switchyard.mjs sessions send s "..." --follow',
+    'go on:   switchyard sessions send s "..." --follow',
     '',
   ])
   const created = seen.find(({ call }) => call === 'POST /session')

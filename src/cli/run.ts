@@ -78,6 +78,6 @@ async function report(client: Client, { args, end, sessionId, elapsedMs }: Repor
   out.line()
   out.line(outcomePiece(end.outcome), plain(`${end.text} after ${elapsedText(elapsedMs)}`))
   if (workspace !== null) out.line(dim('files:   '), plain(workspace))
-  out.line(dim('go on:   '), plain(`bin/switchyard.mjs sessions send ${sessionId} "..." --follow`))
+  out.line(dim('go on:   '), plain(`switchyard sessions send ${sessionId} "..." --follow`))
   if (args.isTemporary) out.line(dim('         (start the service first: npm start)'))
 }

@@ -8,17 +8,19 @@ import type { World } from './world.ts'
 interface ServeArguments extends ServerInputs {
   readonly stop: AbortSignal
   readonly onHangUp: World['onHangUp']
+  /** A person reads the log. */
+  readonly isLogRead: boolean
 }
 
 /** `serve`: runs the service until it is told to stop. */
 export async function serve(
   server: LocalService,
-  { env, overrides, stop, onHangUp }: ServeArguments,
+  { env, overrides, stop, onHangUp, isLogRead }: ServeArguments,
   out: Out,
 ): Promise<ExitCode> {
   const config = await server.configure({ env, overrides })
   for (const warning of config.warnings) out.note({ text: `! ${warning}`, tone: 'warning' })
-  const running = await server.start(config, { inputs: { env, overrides } })
+  const running = await server.start(config, { inputs: { env, overrides }, stop, isTerminal: isLogRead })
   onHangUp?.(() => running.reload())
   const { url, database, models, sandboxDriver } = running
   out.data({ type: 'switchyard.listening', url, database, models, sandbox: sandboxDriver })

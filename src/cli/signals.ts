@@ -6,10 +6,11 @@ export interface StopSignals {
 }
 
 /**
- * One Ctrl-C reaches a program several times: from the terminal, and once more from each program between the two that
- * passes it on. In this time they count as one.
+ * One request can arrive several times. Ctrl-C comes from the terminal, and again from each program between the two that
+ * forwards it; a key may repeat. SIGTERM to a process group comes again from the launcher, at once. Within these
+ * milliseconds they count as one.
  */
-const oneRequestMs = 500
+const oneRequestMs: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 500, SIGTERM: 50 }
 
 /** The first request asks to stop, the next one calls `quit`. */
 export function createStopSignals({ quit, nowMs }: { quit: () => void; nowMs: () => number }): StopSignals {
@@ -21,7 +22,7 @@ export function createStopSignals({ quit, nowMs }: { quit: () => void; nowMs: ()
       if (firstAtMs === undefined) {
         firstAtMs = nowMs()
         controller.abort(name)
-      } else if (nowMs() - firstAtMs > oneRequestMs) {
+      } else if (nowMs() - firstAtMs > (oneRequestMs[name] ?? 0)) {
         quit()
       }
     },

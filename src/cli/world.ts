@@ -23,6 +23,8 @@ export interface World {
   readonly stdout: Sink
   readonly stderr: Sink
   readonly isTerminal: boolean
+  /** Standard error is a terminal. */
+  readonly isErrorTerminal: boolean
   readonly hasColours: boolean
   /** Aborts when the user or the system asks the command to end. */
   readonly stop: AbortSignal
@@ -38,6 +40,8 @@ export interface GlobalOptions {
   readonly url?: string
   readonly key?: string
   readonly json?: boolean
+  /** Of the commands that may use the server of this package. */
+  readonly dataDir?: string
 }
 
 /** What a command works with, made from its options. */
@@ -51,13 +55,14 @@ export interface Tools {
 export const defaultUrl = 'http://127.0.0.1:4000'
 
 /** The tools of one command line. */
-export function toolsOf(world: World, { url, key, json = false }: GlobalOptions): Tools {
+export async function toolsOf(world: World, { url, key, json = false, dataDir }: GlobalOptions): Promise<Tools> {
   const { env, fetch } = world
   const given = url ?? urlOfEnvironment(env)
+  const baseUrl = given ?? (await urlOfRunning(world, dataDir)) ?? urlOfPort(env)
   const secret = key ?? (env['SWITCHYARD_KEY'] || env['GATEWAY_MASTER_KEY'] || undefined)
   const out = outOf(world, json)
   return {
-    client: createClient({ baseUrl: given ?? defaultUrl, key: secret, fetch, onIgnored: warnOfIgnored(out) }),
+    client: createClient({ baseUrl, key: secret, fetch, onIgnored: warnOfIgnored(out) }),
     out,
     isUrlGiven: given !== undefined,
   }
@@ -65,6 +70,17 @@ export function toolsOf(world: World, { url, key, json = false }: GlobalOptions)
 
 /** Warns of fields that a request had and the service did not use. */
 export const warnOfIgnored = (out: Out) => (names: string) => out.warning(`the service ignored ${names}`)
+
+/** The service that runs on the data folder of this command line. */
+async function urlOfRunning({ server, env }: World, dataDir: string | undefined): Promise<string | undefined> {
+  const [running] = await server.findRunning({ env, overrides: dataDir === undefined ? {} : { dataDir } })
+  return running?.url
+}
+
+/** Where a service of this environment listens. */
+function urlOfPort({ PORT: port }: ServerInputs['env']): string {
+  return port && /^\d{1,5}$/.test(port) && port !== '0' ? `http://127.0.0.1:${port}` : defaultUrl
+}
 
 function urlOfEnvironment({ SWITCHYARD_URL: text }: ServerInputs['env']): string | undefined {
   if (!text) return undefined

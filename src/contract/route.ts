@@ -70,7 +70,7 @@ export type Result<R extends Route> = R['responses'][Success<R>] extends infer S
 export function successStatus(spec: Route): number {
   const status = Object.keys(spec.responses)
     .map(Number)
-    .find(code => code < 300)
+    .find(code => code < 400)
   if (status === undefined) throw new Error(`route ${spec.id} declares no success status`)
   return status
 }

@@ -6,6 +6,15 @@ const Health = Type.Object({ status: Type.Literal('ok') })
 export const NotReady = Type.Object({ status: Type.Literal('unavailable'), reasons: Type.Array(Type.String()) })
 
 export const systemRoutes = {
+  home: route({
+    id: 'system.home',
+    method: 'GET',
+    path: '/',
+    access: 'public',
+    errorShape: 'nested',
+    responses: { 302: null },
+    summary: 'Redirect to the interactive reference',
+  }),
   health: route({
     id: 'system.health',
     method: 'GET',

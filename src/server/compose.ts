@@ -13,6 +13,7 @@ import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
 import type { Config } from './config/config.ts'
 import type { Log } from './platform/log.ts'
+import type { RequestLog } from './platform/request-log.ts'
 import type { Keyring } from './platform/seal.ts'
 import { createRetention } from './retention/retention.ts'
 import { retentionStore } from './retention/store.ts'
@@ -20,6 +21,7 @@ import { retentionStore } from './retention/store.ts'
 interface Inputs {
   readonly config: Config
   readonly log: Log
+  readonly requestLog: RequestLog
   readonly databaseUrl: string
   readonly keyring: Keyring
 }
@@ -34,6 +36,8 @@ export interface Composed {
   start(): Promise<void>
   /** Takes over what can change while it runs: models, router, limits of the gateway, addresses that may be called. */
   reload(config: Config): void
+  /** Whether other replicas serve the same database, so that a load balancer may send them what comes. */
+  hasPeers(): Promise<boolean>
   /** Says "not ready" to load balancers while everything goes on. */
   leave(): void
   /** Ends streams, hands sessions over, finishes requests; `graceMs` bounds all of it. */
@@ -41,7 +45,7 @@ export interface Composed {
 }
 
 /** Builds the server part by part, each from what those before gave. The order of start and stop stands here alone. */
-export async function compose({ config, log, databaseUrl, keyring }: Inputs): Promise<Composed> {
+export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
   const owner = randomUUID()
   const leaving = new AbortController()
   const shutdown = leaving.signal
@@ -116,7 +120,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
     log: base.log,
   })
 
-  const http = composeHttp({ ...base, files, authenticate, gateway, providers: calls.providers, runtimes })
+  const http = composeHttp({ ...base, requestLog, files, authenticate, gateway, providers: calls.providers, runtimes })
   const { app, readiness } = http
   const parts = [database, ledger, access, calls, memories, execution, library, engine, dialects, occasions]
   for (const { serve } of parts) serve(app)
@@ -142,6 +146,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       retention.start()
     },
     reload: calls.reload,
+    hasPeers: () => notifications.hasPeers(),
     leave: () => readiness.leave(),
     async stop(graceMs) {
       readiness.leave()
@@ -164,6 +169,7 @@ export async function compose({ config, log, databaseUrl, keyring }: Inputs): Pr
       await keys.stop()
       await notifications.stop()
       loop.stop()
+      requestLog.flush()
       await Promise.all([pool.end(), callPool.end()])
     },
   }

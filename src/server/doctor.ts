@@ -1,13 +1,15 @@
 import { access, constants, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import type { Config, Environment, Overrides } from './config/config.ts'
 import { ConfigError, loadConfig } from './config/load.ts'
 import { createPool } from './db/connect.ts'
 import { packagedBuild } from './db/embedded/binaries.ts'
 import { pendingMigrations } from './db/migrate.ts'
+import { reasonOf } from './db/reachable.ts'
 import { bubblewrapDriver } from './sandboxes/bubblewrap.ts'
+import { bubblewrapRemedy } from './sandboxes/bubblewrap-remedy.ts'
 import { sandboxLimits } from './sandboxes/sandbox.ts'
+import { portProblem } from './start-checks.ts'
 
 /** What an examination found about one thing; no finding holds a secret. */
 export interface Finding {
@@ -69,7 +71,7 @@ async function examineDataDir(dataDir: string): Promise<Finding> {
   const existing = await nearestExisting(folder)
   const detail = existing === folder ? folder : `${folder} (does not exist yet)`
   try {
-    if (!(await stat(existing)).isDirectory()) throw new Error(`${existing} is no folder`)
+    if (!(await stat(existing)).isDirectory()) throw new Error(`${existing} is not a folder`)
     await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
     return { name, state: 'ok', detail }
   } catch (error) {
@@ -110,17 +112,11 @@ async function examineServer(url: string): Promise<Finding> {
     const next = 'nothing: the next start applies them; "switchyard migrate" does it now'
     return { name, state: 'warn', detail: `${version}, migrations to apply: ${pending.join(', ')}`, next }
   } catch (error) {
-    const detail = `DATABASE_URL: ${databaseReason(error)}`
+    const detail = `DATABASE_URL: ${reasonOf(error)}`
     return { name, state: 'fail', detail, next: 'check that the database runs, its address, user and password' }
   } finally {
     await pool.end()
   }
-}
-
-/** For a host with several addresses the message is empty and the reasons are inside. */
-function databaseReason(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(databaseReason).join('; ')
-  return error instanceof Error ? error.message : String(error)
 }
 
 async function examineSandbox(): Promise<Finding> {
@@ -130,13 +126,8 @@ async function examineSandbox(): Promise<Finding> {
     return { name, state: 'ok', detail: `bubblewrap: ${detail}` }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    const detail = `bubblewrap does not work here (${reason}); tools run in the simulated shell instead`
-    return {
-      name,
-      state: 'warn',
-      detail,
-      next: 'install bubblewrap (on Debian: apt install bubblewrap) for real programs',
-    }
+    const detail = `tools run in a simulated shell without real programs: ${reason}`
+    return { name, state: 'warn', detail, next: bubblewrapRemedy(reason) }
   }
 }
 
@@ -145,13 +136,9 @@ export async function examinePort({ env, overrides }: Inputs): Promise<Finding |
   const { config } = examineConfig({ env, overrides })
   if (!config) return undefined
   const { host, port } = config
-  const server = createServer()
-  const refusal = await new Promise<NodeJS.ErrnoException | undefined>(done => {
-    server.once('error', done)
-    server.listen({ host, port }, () => server.close(() => done(undefined)))
-  })
+  const problem = await portProblem({ host, port })
   const name = 'port'
-  if (!refusal) return { name, state: 'ok', detail: `${port} on ${host} is free` }
-  const reason = refusal.code === 'EADDRINUSE' ? 'is used by another program' : `cannot be used: ${refusal.message}`
-  return { name, state: 'fail', detail: `${port} on ${host} ${reason}`, next: 'choose another one with --port or PORT' }
+  if (!problem) return { name, state: 'ok', detail: `${port} on ${host} is free` }
+  const [detail = '', next = ''] = problem.text.split('; ')
+  return { name, state: 'fail', detail, next }
 }

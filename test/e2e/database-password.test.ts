@@ -12,7 +12,10 @@ test('S40: the password of an external database is in no output, whether it is r
     parsed.password = secret
     return parsed.href
   }
-  const start = startService({ databaseUrl: withPassword('postgres://someone@127.0.0.1:1/nothing') })
+  const start = startService({
+    databaseUrl: withPassword('postgres://someone@127.0.0.1:1/nothing'),
+    args: ['--no-wait'],
+  })
   const refusal = await start.then(
     () => assert.fail('it cannot start'),
     (error: Error) => error.message,

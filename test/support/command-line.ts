@@ -65,6 +65,7 @@ const refuse = () => Promise.reject(new Error('this command line has no server o
 export const noService: LocalService = {
   configure: refuse,
   start: refuse,
+  findRunning: async () => [],
   examine: refuse,
   examinePort: refuse,
   upgrade: refuse,
@@ -96,6 +97,7 @@ export async function runLine(args: readonly string[], world: Partial<World> = {
       },
     },
     isTerminal: false,
+    isErrorTerminal: false,
     hasColours: false,
     stop: new AbortController().signal,
     onHangUp: undefined,

@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly databaseUrl?: string
   /** A data folder of the caller's own, which then stays. Absent: a fresh one, removed with the service. */
   readonly dataDir?: string
+  /** More arguments of `serve`. */
+  readonly args?: readonly string[]
   /** A fixed port, to start again where another process was; a free one by default. */
   readonly port?: number
   /** A shell script whose `exec "$@"` becomes the service, to start it with other limits or with more descriptors. */
@@ -57,7 +59,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const databaseUrl = options.databaseUrl ?? (await freshDatabase()).url
   const dataDir = options.dataDir ?? (await temporaryDataDir())
   const key = options.key === undefined ? 'sk-test-master-key-0123456789' : (options.key ?? '')
-  const command = [process.execPath, ...program]
+  const command = [process.execPath, ...program, ...(options.args ?? [])]
   const [file = '', ...args] =
     options.launcher === undefined ? command : ['bash', '-c', options.launcher, 'bash', ...command]
   const child = spawn(file, args, {

@@ -7,12 +7,14 @@ import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
+import type { RequestLog } from '../platform/request-log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { createReadiness } from '../system/readiness.ts'
 import { serveSystem } from '../system/routes.ts'
 
 interface Needs {
   readonly log: Log
+  readonly requestLog: RequestLog
   readonly pool: Pool
   readonly files: OpenFiles
   readonly authenticate: Authenticate
@@ -23,9 +25,9 @@ interface Needs {
 }
 
 /** The server that all routes are bound to, with those that tell of the service itself. */
-export function composeHttp({ log, pool, files, authenticate, gateway, providers, runtimes }: Needs) {
+export function composeHttp({ log, requestLog, pool, files, authenticate, gateway, providers, runtimes }: Needs) {
   const readiness = createReadiness(pool, files)
-  const app = createServer({ authenticate, log })
+  const app = createServer({ authenticate, log, requestLog })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })

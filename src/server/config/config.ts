@@ -1,3 +1,5 @@
+import type { RequestLogSettings } from '../platform/request-log.ts'
+
 /** The wire protocols that a deployment can speak. `demo` is the scripted model in process; no file can name it. */
 export type Protocol =
   | 'anthropic-messages'
@@ -190,6 +192,8 @@ export interface Config {
   readonly insecureNoAuth: boolean
   /** Undefined: the embedded PostgreSQL in the data folder. */
   readonly databaseUrl: string | undefined
+  /** How long a start retries a database that cannot be reached, in milliseconds. */
+  readonly databaseWaitMs: number
   readonly dataDir: string
   /** Base64 of 32 bytes each; the first seals, all open. Empty: a file in the data folder. */
   readonly encryptionKeys: readonly string[]
@@ -207,12 +211,15 @@ export interface Config {
   readonly router: RouterSettings
   readonly prices: PriceSettings
   readonly runtimeHarnesses: readonly ConfiguredHarness[]
+  readonly requestLog: RequestLogSettings
   /** `host:port` of private addresses that may be called. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits
   readonly retention: RetentionSettings
   /** The configuration file that was read. */
   readonly file: string | undefined
+  /** That file is there and holds no settings. */
+  readonly isFileEmpty: boolean
   /** Things the operator should know, said once at start. */
   readonly warnings: readonly string[]
 }
@@ -227,4 +234,6 @@ export interface Overrides {
   readonly host?: string
   readonly dataDir?: string
   readonly insecureNoAuth?: boolean
+  /** True: a start gives up at once when the database cannot be reached. */
+  readonly noWait?: boolean
 }

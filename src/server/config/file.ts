@@ -93,6 +93,7 @@ interface FileValue {
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'ledger' | 'audit', string | undefined>
   >
   readonly router?: RouterBlock
+  readonly logging?: { readonly requests?: string; readonly sample?: number }
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
   readonly demo?: boolean
 }
@@ -100,6 +101,8 @@ interface FileValue {
 /** A read file: its value, and the line of every path in it. */
 export interface ConfigFile {
   readonly value: FileValue
+  /** The file is there and holds no settings. */
+  readonly isEmpty?: boolean
   place(path: readonly (string | number)[]): Place
 }
 
@@ -200,6 +203,7 @@ const fileShape: Shape = {
       keys: { deleted_sessions: text, deliveries: text, sessions: text, ledger: text, audit: text },
     },
     router,
+    logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
     prices: { kind: 'block', keys: { import: texts, unknown: text } },
     demo: { kind: 'flag' },
   },
@@ -231,7 +235,8 @@ export function readConfigFile({ path, env, report }: Options): ConfigFile {
   for (const { message, pos } of document.errors) {
     report(message.split('\n')[0] ?? 'not valid YAML', { line: lines.linePos(pos[0]).line })
   }
-  if (document.errors.length > 0 || document.contents === null) return emptyFile
+  if (document.errors.length > 0) return emptyFile
+  if (document.contents === null) return { ...emptyFile, isEmpty: true }
   const placeOf = (node: Node | null): Place => ({ line: lines.linePos(node?.range?.[0] ?? 0).line })
   const value = readShape(document, fileShape, {
     report: (problem, node) => report(problem, placeOf(node)),

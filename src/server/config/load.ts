@@ -1,11 +1,11 @@
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { isLoopbackHost } from '../platform/addresses.ts'
 import { isEncryptionKey } from '../platform/encryption-key.ts'
 import { parseAllow } from '../platform/outbound.ts'
 import type { Config, Environment, Limits, Overrides } from './config.ts'
+import { dataDirOf, nonBlank } from './data-dir.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
 import { harnessesOfFile } from './harnesses-of-file.ts'
+import { loggingOfFile } from './logging-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
@@ -24,6 +24,8 @@ export class ConfigError extends Error {
 /** Keys that are printed in documentation, so that everybody knows them. */
 const publishedKeys = new Set(['sk-local', 'sk-1234', 'changeme', 'secret', 'password', 'test'])
 const minKeyLength = 16
+/** A database that starts beside the service, as in a compose file, is there within this time. */
+const databaseWaitMs = 60_000
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const roles = ['all', 'api', 'worker'] as const
@@ -55,7 +57,8 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     ...address({ env, overrides, masterKey, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
-    dataDir: overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env),
+    databaseWaitMs: overrides.noWait ? 0 : databaseWaitMs,
+    dataDir: dataDirOf({ env, overrides }),
     encryptionKeys: checkedEncryptionKeys({ env, report, warnings }),
     role: oneOf({ env, name: 'SWITCHYARD_ROLE', allowed: roles, fallback: 'all', report }),
     logLevel: oneOf({ env, name: 'LOG_LEVEL', allowed: logLevels, fallback: 'info', report }),
@@ -67,11 +70,14 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     router: routerOfFile({ file, aliases: demo ? [...named, 'demo'] : named, report }),
     prices: pricesOfFile({ file, path: filePath, report }),
     runtimeHarnesses,
+    requestLog: loggingOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
     retention: retentionOfFile({ file, report }),
     file: filePath,
+    isFileEmpty: file.isEmpty ?? false,
     warnings: [
+      ...(file.isEmpty ? [`configuration file ${filePath} is empty: only the environment counts`] : []),
       ...warnings,
       ...modelWarnings(deployments, outboundAllow),
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
@@ -165,11 +171,6 @@ function checkedEncryptionKeys({ env, report, warnings }: Reading & { warnings: 
   return keys
 }
 
-function defaultDataDir(env: Environment): string {
-  if (process.getuid?.() === 0) return '/var/lib/switchyard'
-  return join(nonBlank(env['HOME']) ?? homedir(), '.local', 'share', 'switchyard')
-}
-
 interface Choice<T extends string> extends Reading {
   readonly name: string
   readonly allowed: readonly T[]
@@ -189,9 +190,6 @@ function milliseconds({ env, name, fallback, report }: Reading & { name: string;
   if (!/^\d{1,6}$/.test(text)) report(`${name} must be a whole number of milliseconds`)
   return Number(text)
 }
-
-/** Shells and compose files pass unset variables as empty ones. */
-const nonBlank = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)
 
 const printed = ({ text, place }: Problem, path: string | undefined): string =>
   place === undefined ? text : `${path}:${place.line}: ${text}`

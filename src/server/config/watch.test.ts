@@ -64,7 +64,7 @@ test('a file with faults is refused as a whole, in one line that names them all;
   await eventually(() => lines.length > 0)
   assert.equal(applied.length, 0)
   const [line] = lines
-  assert.match(String(line?.text), /refused; the one before it stays in force/)
+  assert.match(String(line?.text), /invalid configuration; keeping the previous one/)
   assert.deepEqual(line?.fields, {
     problems: [
       `${path}:1: unknown key demoo; did you mean demo?`,
@@ -103,4 +103,21 @@ test('after the end nothing is applied any more', async t => {
   writeFileSync(other.path, models('c'))
   await eventually(() => other.names()?.includes('c'))
   assert.equal(applied.length, 0)
+})
+
+test('F1: an emptied file keeps the previous configuration, and the log names it', async t => {
+  const { path, applied, lines, names } = watched(t)
+  for (const text of ['', '# model_list: later\n']) {
+    const before = lines.length
+    writeFileSync(path, text)
+    await eventually(() => lines.length > before)
+    assert.deepEqual(lines.at(-1), {
+      level: 'error',
+      fields: { problems: [`${path} is empty`] },
+      text: 'invalid configuration; keeping the previous one',
+    })
+  }
+  assert.equal(applied.length, 0)
+  writeFileSync(path, models('b'))
+  await eventually(() => names()?.includes('b'))
 })

@@ -36,12 +36,14 @@ export function watchConfig({ path, config, read, apply, log, settleMs = 200, po
     text = textOf(path)
     try {
       const next = read()
+      // Half of a copy, or a volume that is not mounted: it must not remove every model.
+      if (next.isFileEmpty && !inForce.isFileEmpty) throw new Error(`${path} is empty`)
       apply(next)
       tellOf(next, { inForce, atStart: config, log })
       inForce = next
     } catch (error) {
       const problems = (error instanceof Error ? error.message : String(error)).split('\n')
-      log.error({ problems }, 'the changed configuration is refused; the one before it stays in force')
+      log.error({ problems }, 'invalid configuration; keeping the previous one')
     }
   }
 
@@ -96,10 +98,12 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   masterKey: 'general_settings.master_key',
   insecureNoAuth: '--insecure-no-auth',
   databaseUrl: 'DATABASE_URL',
+  databaseWaitMs: '--no-wait',
   dataDir: 'SWITCHYARD_DATA_DIR',
   encryptionKeys: 'SWITCHYARD_ENCRYPTION_KEY',
   role: 'SWITCHYARD_ROLE',
   logLevel: 'LOG_LEVEL',
+  requestLog: 'logging',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
   retention: 'retention',
 }
@@ -117,6 +121,7 @@ type Reloaded =
   | 'runtimeHarnesses'
   | 'outboundAllow'
   | 'file'
+  | 'isFileEmpty'
   | 'warnings'
 
 interface Told {

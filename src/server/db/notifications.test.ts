@@ -119,3 +119,12 @@ test('C7: no hint of a new connection is heard before the reconnect is told, and
   assert.ok(follows(before), 'what is heard before is of the old connection')
   assert.ok(follows(after), 'behind it nothing is lost')
 })
+
+test('C4: a process has peers while another one listens on the same database', async t => {
+  const { notifications } = await started(t, 'first')
+  assert.equal(await notifications.hasPeers(), false)
+  const other = await started(t, 'second')
+  assert.equal(await notifications.hasPeers(), true)
+  await other.notifications.stop()
+  await eventually(async () => !(await notifications.hasPeers()))
+})

@@ -14,6 +14,8 @@ export interface Notifications {
   onReconnect(listener: () => void): void
   /** Connects, and keeps connecting. `owner` is shown alive to other processes as long as the connection lives. */
   start(owner: string): Promise<void>
+  /** Whether other processes serve this database. True when the database does not say so within 500 ms. */
+  hasPeers(): Promise<boolean>
   stop(): Promise<void>
 }
 
@@ -29,6 +31,8 @@ const retryMs = 500
 const connectTimeoutMs = 5_000
 const lockRetryMs = 1_000
 const stopMs = 2_000
+const peersMs = 500
+const connectionName = 'switchyard-listen'
 
 /** The advisory lock that a live process holds. Whoever can take it knows that the owner is gone. */
 export const ownerLock = 'hashtextextended($1, 7251)'
@@ -43,7 +47,7 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
   async function connect(): Promise<Connection> {
     const client = new Client({
       ...config,
-      application_name: 'switchyard-listen',
+      application_name: connectionName,
       keepAlive: true,
       connectionTimeoutMillis: connectTimeoutMs,
     })
@@ -109,6 +113,13 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       await takeOwnerLock(first.client, owner)
       keeping = keep(first, owner)
     },
+    async hasPeers() {
+      const enough = new AbortController()
+      const answer = current ? findPeers(current.client).catch(() => true) : true
+      const found = await Promise.race([answer, pause(peersMs, enough.signal).then(() => true)])
+      enough.abort()
+      return found
+    },
     async stop() {
       stopped.abort()
       void current?.client.end().catch(() => undefined)
@@ -136,6 +147,18 @@ function showAlive(client: Client, owner: string, log: Log): () => Promise<void>
   }
   void attempt()
   return every(lockRetryMs, attempt)
+}
+
+/** Whether another listening connection holds an owner's lock. */
+async function findPeers(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select exists (
+       select from pg_locks join pg_stat_activity using (pid)
+       where locktype = 'advisory' and granted and application_name = $1 and datname = current_database()
+         and pid <> pg_backend_pid()) as found`,
+    [connectionName],
+  )
+  return rows[0]?.found ?? true
 }
 
 async function takeOwnerLock(client: Client, owner: string): Promise<boolean> {

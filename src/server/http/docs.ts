@@ -12,7 +12,7 @@ const contentPolicy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Serves `/docs`. The page's library is big, so it is loaded by the first reader and not at start. */
+/** Serves `/docs`, and sends `/` there. The page's library is big, so it is loaded by the first reader and not at start. */
 export function serveDocs(app: FastifyInstance): void {
   let loading: Promise<ReferencePage> | undefined
   const page = () => {
@@ -20,6 +20,12 @@ export function serveDocs(app: FastifyInstance): void {
     return loading
   }
 
+  app.route({
+    method: 'GET',
+    url: fastifyPath(systemRoutes.home),
+    config: { route: systemRoutes.home },
+    handler: async (_request, reply) => reply.redirect(systemRoutes.docs.path),
+  })
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.docs),

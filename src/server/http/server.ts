@@ -11,6 +11,7 @@ import type { ErrorShape, Route } from '../../contract/route.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
+import type { RequestLog } from '../platform/request-log.ts'
 import type { Authenticate } from './auth.ts'
 import { type Caller, masterCaller } from './caller.ts'
 import { answerClientError } from './client-error.ts'
@@ -32,13 +33,14 @@ declare module 'fastify' {
 interface Options {
   readonly authenticate: Authenticate
   readonly log: Log
+  readonly requestLog?: RequestLog
 }
 
 const defaultBodyLimit = 2 * 1024 * 1024
 const keyedPrefixes = /^\/(api|v1|v1beta|session|mcp)(\/|$|\?)/
 
 /** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
-export function createServer({ authenticate, log }: Options): FastifyInstance {
+export function createServer({ authenticate, log, requestLog }: Options): FastifyInstance {
   /** An unknown path says nothing of itself to a caller without a key. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
     if (keyedPrefixes.test(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
@@ -92,6 +94,8 @@ export function createServer({ authenticate, log }: Options): FastifyInstance {
     done()
   })
 
+  if (requestLog?.isOn) logRequests(app, requestLog)
+
   app.setNotFoundHandler(async (request, reply) => {
     await requireKey(request)
     const allowed = allowedMethods(pathOf(request.url))
@@ -116,6 +120,22 @@ export function createServer({ authenticate, log }: Options): FastifyInstance {
 function writeLogTo(app: FastifyInstance, log: Log): void {
   const { error, warn, fatal } = log
   Object.assign(app.log, { error: error.bind(log), warn: warn.bind(log), fatal: fatal.bind(log) })
+}
+
+/** Also for answers that left the library's hands: streams end with the same hook. */
+function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { id, method, url, caller } = request
+    requestLog.write({
+      request_id: id,
+      method,
+      path: pathOf(url),
+      status: reply.raw.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(caller && caller !== masterCaller && { caller: caller.key?.id ?? caller.principal }),
+    })
+    done()
+  })
 }
 
 function noSuchPath(url: string): AppError {

@@ -4,6 +4,7 @@ import { runChild } from '../platform/child-process.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
+import { bubblewrapRemedy } from './bubblewrap-remedy.ts'
 import { startTrusted } from './program.ts'
 import {
   homeRoot,
@@ -43,8 +44,9 @@ export interface Sandboxes {
 
 /** Finds out once what works on this machine. Errors: `unavailable` when `prefer` names a driver that does not. */
 export async function createSandboxes({ workspacesDir, log, prefer }: SandboxSettings): Promise<Sandboxes> {
-  const { driver, detail } = await choose(prefer)
-  if (driver.name === 'virtual' && !prefer) log.warn({ detail }, 'sandbox: no isolation by the system')
+  const { driver, detail, problem } = await choose(prefer)
+  if (problem)
+    log.warn(`tools run in a simulated shell without real programs: ${problem}; ${bubblewrapRemedy(problem)}`)
   else log.info({ driver: driver.name, detail }, 'sandbox')
   const root = resolve(workspacesDir)
   const opened = new Map<string, Promise<Sandbox>>()
@@ -81,7 +83,14 @@ export async function createSandboxes({ workspacesDir, log, prefer }: SandboxSet
   }
 }
 
-async function choose(prefer: SandboxDriverName | undefined): Promise<{ driver: SandboxDriver; detail: string }> {
+interface Choice {
+  readonly driver: SandboxDriver
+  readonly detail: string
+  /** Why it is not a better one. */
+  readonly problem?: string
+}
+
+async function choose(prefer: SandboxDriverName | undefined): Promise<Choice> {
   const virtual = virtualDriver(sandboxLimits)
   if (prefer === 'virtual') return { driver: virtual, detail: virtual.detail }
   try {
@@ -90,7 +99,7 @@ async function choose(prefer: SandboxDriverName | undefined): Promise<{ driver: 
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     if (prefer) throw new AppError('unavailable', `sandbox driver bubblewrap: ${reason}`, { cause })
-    return { driver: virtual, detail: `${virtual.detail}; bubblewrap is not used: ${reason}` }
+    return { driver: virtual, detail: `${virtual.detail}; bubblewrap is not used: ${reason}`, problem: reason }
   }
 }
 

@@ -36,6 +36,7 @@ function createRig(t: Pick<TestContext, 'after'>) {
     onReconnect: listener => void reconnects.push(listener),
     send: () => undefined,
     start: async () => undefined,
+    hasPeers: async () => false,
     stop: async () => undefined,
   }
   const live = new LiveEvents({ store, notifications, owner: 'me', log: createLog('silent') })

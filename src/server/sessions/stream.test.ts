@@ -45,6 +45,7 @@ const noNotifications = (hears: Map<string, (hint: string) => void>) => ({
   onReconnect: () => undefined,
   send: () => undefined,
   start: async () => undefined,
+  hasPeers: async () => false,
   stop: async () => undefined,
 })
 /** Of a page in the fake table. */

@@ -123,12 +123,24 @@ function refuseOtherOwner(cluster: string, { account }: Confinement): void {
 }
 
 function refuseOtherVersion(cluster: string, ours: number): void {
-  const theirs = Number.parseInt(readFileSync(join(cluster, 'PG_VERSION'), 'utf8'), 10)
+  const file = join(cluster, 'PG_VERSION')
+  const theirs = majorVersion(file)
   if (theirs === ours) return
+  if (theirs === undefined)
+    throw cannotStart(`${file} does not hold a version of PostgreSQL`, 'restore a backup of that folder')
   throw cannotStart(
     `${cluster} was made by PostgreSQL ${theirs}, but this version of Switchyard brings ${ours}`,
     `start the version of Switchyard that made it and export the data (pg_dump ${theirs}), then import it into an empty data folder`,
   )
+}
+
+/** Undefined when the file cannot be read or holds something else. */
+function majorVersion(file: string): number | undefined {
+  try {
+    return Number(/^\d+/.exec(readFileSync(file, 'utf8'))?.[0] ?? Number.NaN) || undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** A restored copy may belong to root, which the server's user could not read. */

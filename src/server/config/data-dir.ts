@@ -1,0 +1,19 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+interface Inputs {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly overrides?: { readonly dataDir?: string }
+}
+
+/** The data folder of these inputs: the option, else `SWITCHYARD_DATA_DIR`, else that of the user. Gaps: section 2. */
+export const dataDirOf = ({ env, overrides = {} }: Inputs): string =>
+  overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env)
+
+function defaultDataDir(env: Inputs['env']): string {
+  if (process.getuid?.() === 0) return '/var/lib/switchyard'
+  return join(nonBlank(env['HOME']) ?? homedir(), '.local', 'share', 'switchyard')
+}
+
+/** Shells and compose files pass unset variables as empty ones. */
+export const nonBlank = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)

@@ -1,0 +1,26 @@
+/** Longest text of one field on a terminal. */
+const maxField = 300
+
+/**
+ * A line of the log for people: time, level, message, then `name=value` for each field. Takes a line of JSON. Errors show
+ * their messages and those of their causes; stacks stay in the JSON form.
+ */
+export function readableLine(json: string): string {
+  const { level, time, msg, ...fields } = JSON.parse(json) as Entry
+  const clock = typeof time === 'string' ? time.slice(11, 23) : ''
+  const shown = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(value)}`)
+  return `${[clock, String(level).toUpperCase().padEnd(5), msg ?? '', ...shown].join(' ').replaceAll(controls, '?')}\n`
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+/** What a terminal would obey; colours are the caller's. */
+const controls = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+function fieldText(value: unknown): string {
+  const text = isError(value) ? value.message : typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > maxField ? `${text.slice(0, maxField)}...` : text
+}
+
+const isError = (value: unknown): value is { readonly message: string } =>
+  typeof value === 'object' && value !== null && 'stack' in value && 'message' in value

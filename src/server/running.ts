@@ -1,0 +1,81 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { isAlive } from './db/embedded/lock-file.ts'
+
+/** A service that runs on this machine. */
+export interface Running {
+  readonly pid: number
+  /** Where it answers, such as `http://localhost:4000`. */
+  readonly url: string
+}
+
+/** One file a process: replicas may share a data folder, also from several machines. */
+const folderOf = (dataDir: string): string => join(dataDir, 'running')
+const suffix = '.json'
+const prefixOfHost = (): string => `${encodeURIComponent(hostname())}-`
+
+/** Writes down where this process answers, so that commands and a second start find it. Returns how to take it back. */
+export function announce(dataDir: string, { url }: Pick<Running, 'url'>): () => void {
+  const folder = folderOf(dataDir)
+  const file = join(folder, `${prefixOfHost()}${process.pid}${suffix}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const unfinished = `${file}.new`
+  writeFileSync(unfinished, `${JSON.stringify({ pid: process.pid, url })}\n`, { mode: 0o600 })
+  renameSync(unfinished, file)
+  return () => rmSync(file, { force: true })
+}
+
+/** The services of this machine that use the data folder and accept connections. Removes what dead processes left. */
+export async function findRunning(dataDir: string): Promise<Running[]> {
+  const found = entriesOf(dataDir)
+  const answers = await Promise.all(found.map(({ url }) => accepts(url)))
+  return found.filter((_, index) => answers[index])
+}
+
+function entriesOf(dataDir: string): Running[] {
+  const folder = folderOf(dataDir)
+  return namesIn(folder).flatMap(name => {
+    const path = join(folder, name)
+    const entry = read(path)
+    if (entry && entry.pid !== process.pid && isAlive(entry.pid)) return [entry]
+    rmSync(path, { force: true })
+    return []
+  })
+}
+
+/** The entries of this machine; none when the folder is missing or belongs to another user. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter(name => name.startsWith(prefixOfHost()) && name.endsWith(suffix))
+  } catch {
+    return []
+  }
+}
+
+function read(path: string): Running | undefined {
+  try {
+    const { pid, url } = JSON.parse(readFileSync(path, 'utf8')) as Running
+    return Number.isInteger(pid) && pid > 0 && URL.canParse(url) ? { pid, url } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const answerMs = 500
+
+/** The process id may belong to another program by now: only a port that accepts connections counts. */
+function accepts(url: string): Promise<boolean> {
+  const { hostname: host, port } = new URL(url)
+  return new Promise(resolve => {
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), timeout: answerMs })
+    const end = (isOpen: boolean) => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+    socket.once('timeout', () => end(false))
+  })
+}
