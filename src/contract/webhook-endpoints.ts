@@ -29,6 +29,12 @@ export const WebhookEndpoint = Type.Object({
   agent_ids: Type.Array(Type.String()),
   status: Type.Union([Type.Literal('active'), Type.Literal('paused'), Type.Literal('disabled')]),
   disabled_reason: Nullable(Type.String()),
+  run_as_key_id: Nullable(
+    Type.String({
+      description:
+        'The key that set it up, with which it ends: the last one that changed `url`, `events` or `agent_ids`. null: the master key or an admin key without limits did',
+    }),
+  ),
   failing_since: Nullable(Time),
   created_at: Time,
   updated_at: Time,
@@ -51,7 +57,18 @@ const optional = {
     }),
   ),
 }
-const EndpointCreate = Type.Object({ url: Url, ...optional })
+const EndpointCreate = Type.Object({
+  url: Url,
+  owner_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description:
+        'Whose sessions it hears of; the owner of the key by default. A key that is neither an admin nor has an owner names `owner_id` or `agent_ids`',
+    }),
+  ),
+  ...optional,
+})
 export type EndpointCreate = Static<typeof EndpointCreate>
 
 const EndpointUpdate = Type.Object({ url: Type.Optional(Url), ...optional })

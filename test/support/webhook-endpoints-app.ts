@@ -10,6 +10,7 @@ import { createNotifications } from '../../src/server/db/notifications.ts'
 import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
+import { keyChannel } from '../../src/server/keys/store.ts'
 import { newId } from '../../src/server/platform/ids.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
@@ -27,10 +28,12 @@ import { freshDatabase } from './database.ts'
 import { type AnswerTo, type Received, startWebhookReceiver } from './webhook-receiver.ts'
 
 const log = createLog('silent')
+const keyOf = (id: string) => ({ id, models: [], isLimited: false, isNarrow: false, expires: false })
 const callers = {
   master: masterCaller,
   ana: { principal: 'ana', role: 'user', ownerScope: 'ana', key: undefined },
   bo: { principal: 'bo', role: 'user', ownerScope: 'bo', key: undefined },
+  labelled: { principal: 'key_l', role: 'user', ownerScope: undefined, key: keyOf('key_l') },
 } as const satisfies Record<string, Caller>
 type Name = keyof typeof callers
 
@@ -105,7 +108,7 @@ export async function startWebhookEndpointsApp() {
       { retryMs = [50, 50, 50], failingMs = 60_000 }: { retryMs?: readonly number[]; failingMs?: number } = {},
     ) {
       const notifications = createNotifications({ connectionString: databaseUrl }, log)
-      const parts = { store: deliveries, endpoints: endpointRows, dispatch, notifications, audit, log }
+      const parts = { store: deliveries, endpoints: endpointRows, dispatch, notifications, keyChannel, audit, log }
       const replica = createDelivery({ ...parts, retryMs, failingMs })
       await notifications.start(newId('run'))
       replica.start()

@@ -9,6 +9,7 @@ import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
 import type { LoginLimiter } from '../http/login-limiter.ts'
 import type { RunAs } from '../keys/run-as.ts'
+import { keyChannel } from '../keys/store.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { createSealer, type Keyring } from '../platform/seal.ts'
@@ -112,6 +113,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     endpoints: endpointRows,
     dispatch,
     notifications,
+    keyChannel,
     audit,
     log,
   })

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
+import { isKeyValid } from './endpoint-store.ts'
 import type { Sending } from './send.ts'
 
 /** A replica's hold on what one endpoint gets of one session. */
@@ -94,7 +95,7 @@ const noteText = (which: string) => `
 const claimText = `
   with ready as (
     select c.endpoint_id, c.session_id from webhook_cursors c join webhook_endpoints e on e.id = c.endpoint_id
-    where c.ready_at <= clock_timestamp() and e.status = 'active' and c.endpoint_id <> all ($2)
+    where c.ready_at <= clock_timestamp() and e.status = 'active' and ${isKeyValid} and c.endpoint_id <> all ($2)
     order by c.ready_at limit 1 for update of c skip locked
   )
   update webhook_cursors c set claim = $1, ready_at = ${inMs(String(leaseMs))}
@@ -108,7 +109,7 @@ const nextText = `
     select v.* from session_events v
     where v.session_id = s.id and v.seq > $3 and ${isHeard} and ${isWanted} order by v.seq limit 1
   ) v on true
-  where e.id = $1 and e.status = 'active'`
+  where e.id = $1 and e.status = 'active' and ${isKeyValid}`
 
 const logText = `
   insert into webhook_endpoint_deliveries as d

@@ -8,7 +8,7 @@ import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import type { Attempt, Claim, DeliveryStore, SentEvent } from './delivery-store.ts'
-import type { EndpointStore } from './endpoint-store.ts'
+import type { EndpointRow, EndpointStore } from './endpoint-store.ts'
 import { type Dispatch, messageOf } from './message.ts'
 import { publicFields } from './public-fields.ts'
 import type { Sending } from './send.ts'
@@ -18,6 +18,8 @@ interface Deps {
   readonly endpoints: EndpointStore
   readonly dispatch: Dispatch
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
+  /** Where changes of keys are announced. */
+  readonly keyChannel: string
   readonly audit: Audit
   readonly log: Log
   /** Between attempts, in milliseconds; after the last of them an event is dead. */
@@ -76,6 +78,7 @@ export function createDelivery(deps: Deps): Delivery {
     const now = await store.now()
     await store.noteAll(sweptAt && new Date(sweptAt.getTime() - overlapMs))
     sweptAt = now
+    await disableEnded(deps)
     await claimAll()
   }
 
@@ -105,6 +108,7 @@ export function createDelivery(deps: Deps): Delivery {
   }
 
   notifications.on('session_events', hint => void fresh.add(hint.split(' ')[0] ?? ''))
+  notifications.on(deps.keyChannel, () => void (isOn && quietly(() => disableEnded(deps))()))
   notifications.onReconnect(() => {
     sweptAt = undefined
   })
@@ -169,23 +173,46 @@ async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, 
     if (!(await store.settle(client, claim, attempt))) return false
     await store.log(client, { endpoint_id, id: newId('whd') }, attempt)
     const failedMs = await store.noteHealth(client, endpoint_id, isDelivered)
-    if (httpStatus === gone) await disable('the receiver answered that it is gone (status 410)', client)
+    if (httpStatus === gone) await disableThis('the receiver answered that it is gone (status 410)', client)
     else if (!isDelivered && failedMs > (deps.failingMs ?? usualFailingMs))
-      await disable('nothing could be delivered for too long', client)
+      await disableThis('nothing could be delivered for too long', client)
     return true
   })
 
-  async function disable(reason: string, client: PoolClient): Promise<void> {
+  async function disableThis(reason: string, client: PoolClient): Promise<void> {
     const before = await endpoints.lock(client, { id: endpoint_id, owner: undefined })
-    if (before?.status !== 'active') return
-    const after = await endpoints.disable(client, endpoint_id, reason)
-    await audit.record(sqlOfClient(client), {
-      actor: serviceActor,
-      action: 'webhook_endpoint.disable',
-      objectId: endpoint_id,
-      ownerId: before.owner_id,
-      before: publicFields(before),
-      after: publicFields(after),
-    })
+    if (before?.status === 'active') await disable({ endpoints, audit }, client, { before, reason })
   }
+}
+
+const maxEnded = 100
+
+/** Disables endpoints that have outlived their key. Nothing is sent to them from the end of the key on, whatever their status. */
+async function disableEnded({ endpoints, audit }: Pick<Deps, 'endpoints' | 'audit'>): Promise<void> {
+  await endpoints.transaction(async client => {
+    const reason = 'the key that set it up was revoked or has expired'
+    for (const before of await endpoints.lockEnded(client, maxEnded))
+      await disable({ endpoints, audit }, client, { before, reason })
+  })
+}
+
+interface Disabling {
+  readonly before: EndpointRow
+  readonly reason: string
+}
+
+async function disable(
+  { endpoints, audit }: Pick<Deps, 'endpoints' | 'audit'>,
+  client: PoolClient,
+  { before, reason }: Disabling,
+): Promise<void> {
+  const after = await endpoints.disable(client, before.id, reason)
+  await audit.record(sqlOfClient(client), {
+    actor: serviceActor,
+    action: 'webhook_endpoint.disable',
+    objectId: before.id,
+    ownerId: before.owner_id,
+    before: publicFields(before),
+    after: publicFields(after),
+  })
 }

@@ -13,7 +13,7 @@ export interface EndpointRow extends Omit<WebhookEndpoint, 'created_at' | 'updat
 
 /** What callers may set. */
 export interface EndpointValues
-  extends Pick<EndpointRow, 'owner_id' | 'url' | 'description' | 'events' | 'agent_ids' | 'status'> {
+  extends Pick<EndpointRow, 'owner_id' | 'url' | 'description' | 'events' | 'agent_ids' | 'status' | 'run_as_key_id'> {
   readonly id: string
 }
 
@@ -33,7 +33,14 @@ interface Which {
 }
 
 const columns =
-  'id, owner_id, url, description, events, agent_ids, status, disabled_reason, failing_since, created_at, updated_at'
+  'id, owner_id, url, description, events, agent_ids, status, disabled_reason, run_as_key_id, failing_since, created_at, updated_at'
+
+/** SQL that is true while the key that set up endpoint `e` is valid. */
+export const isKeyValid = `
+  (e.run_as_key_id is null or exists (
+    select from api_keys k
+    where k.id = e.run_as_key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())))`
+
 const ofOwner = '($2::text is null or owner_id = $2)'
 
 /** Tables `webhook_endpoints` and `webhook_endpoint_secrets`. */
@@ -63,23 +70,33 @@ export function endpointStore(pool: Pool) {
 
     async insert(on: PoolClient, values: EndpointValues): Promise<EndpointRow> {
       const text = `
-        insert into webhook_endpoints (id, owner_id, url, description, events, agent_ids, status)
-        values ($1, $2, $3, $4, $5, $6, $7) returning ${columns}`
-      const { id, owner_id, url, description, events, agent_ids, status } = values
-      const { rows } = await on.query<EndpointRow>(text, [id, owner_id, url, description, events, agent_ids, status])
-      return written(rows)
+        insert into webhook_endpoints (id, owner_id, url, description, events, agent_ids, status, run_as_key_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${columns}`
+      const { id, owner_id, url, description, events, agent_ids, status, run_as_key_id } = values
+      const row = [id, owner_id, url, description, events, agent_ids, status, run_as_key_id]
+      return written((await on.query<EndpointRow>(text, row)).rows)
     },
 
     /** An endpoint that is made active begins without a past of failures. */
     async update(on: PoolClient, values: EndpointValues): Promise<EndpointRow> {
       const text = `
         update webhook_endpoints
-        set url = $2, description = $3, events = $4, agent_ids = $5, status = $6, updated_at = clock_timestamp(),
+        set url = $2, description = $3, events = $4, agent_ids = $5, status = $6, run_as_key_id = $7,
+            updated_at = clock_timestamp(),
             disabled_reason = case when $6 = 'disabled' then disabled_reason end,
             failing_since = case when $6 = status then failing_since end
         where id = $1 returning ${columns}`
-      const { id, url, description, events, agent_ids, status } = values
-      return written((await on.query<EndpointRow>(text, [id, url, description, events, agent_ids, status])).rows)
+      const { id, url, description, events, agent_ids, status, run_as_key_id } = values
+      const row = [id, url, description, events, agent_ids, status, run_as_key_id]
+      return written((await on.query<EndpointRow>(text, row)).rows)
+    },
+
+    /** Active endpoints whose key was revoked or has expired, locked until the transaction ends. */
+    async lockEnded(on: PoolClient, limit: number): Promise<EndpointRow[]> {
+      const text = `
+        select ${columns} from webhook_endpoints e where status = 'active' and not ${isKeyValid}
+        order by id limit $1 for update skip locked`
+      return (await on.query<EndpointRow>(text, [limit])).rows
     },
 
     async disable(on: PoolClient, id: string, reason: string): Promise<EndpointRow> {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PoolClient } from 'pg'
 import type {
   EndpointCreate,
@@ -13,6 +14,7 @@ import { once, sqlOfClient } from '../db/once.ts'
 import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
+import { runAsOf } from '../http/reach.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Outbound } from '../platform/outbound.ts'
@@ -63,9 +65,11 @@ export function createEndpoints(deps: Deps) {
     return row
   }
 
-  async function locked(client: PoolClient, id: string, { ownerScope: owner }: Caller): Promise<EndpointRow> {
-    const row = await store.lock(client, { id, owner })
+  /** The endpoint that the caller may change. */
+  async function locked(client: PoolClient, id: string, caller: Caller): Promise<EndpointRow> {
+    const row = await store.lock(client, { id, owner: caller.ownerScope })
     if (!row) throw notFound('webhook endpoint', id)
+    refuseForEveryone(row, caller)
     return row
   }
 
@@ -116,7 +120,9 @@ export function createEndpoints(deps: Deps) {
       const { caller, actor } = by
       await check(write, caller)
       const defaults = { description: null, events: [], agent_ids: [], status: 'active' as const }
-      const values = { ...defaults, ...write, id: newId('whe'), owner_id: caller.ownerScope ?? null }
+      const owned = { id: newId('whe'), owner_id: ownerOf(write, caller), run_as_key_id: runAsOf(caller) }
+      const values = { ...defaults, ...write, ...owned }
+      refuseForEveryone(values, caller)
       return shownOnce(by, async client => {
         const after = await store.insert(client, values)
         const secret = await addSecret(client, after.id)
@@ -130,7 +136,10 @@ export function createEndpoints(deps: Deps) {
       await check(write, caller)
       const after = await store.transaction(async client => {
         const before = await locked(client, id, caller)
-        const changed = await store.update(client, { ...(before satisfies EndpointValues), ...write })
+        const values: EndpointValues = { ...before, ...write }
+        refuseForEveryone(values, caller)
+        const run_as_key_id = isSameWork(before, values) ? before.run_as_key_id : runAsOf(caller)
+        const changed = await store.update(client, { ...values, run_as_key_id })
         await record(client, 'update', { actor, before, after: changed })
         return changed
       })
@@ -160,6 +169,7 @@ export function createEndpoints(deps: Deps) {
     /** Sends one message now, whatever the status; nothing of it is kept. */
     async test(id: string, caller: Caller): Promise<EndpointTestResult> {
       const row = await find(id, caller)
+      refuseForEveryone(row, caller)
       const message = { id: newId('evt'), type: 'webhook.test', at: new Date(), data: { endpoint_id: id } }
       const { isDelivered, httpStatus, error, durationMs } = await dispatch(row, message)
       return { ok: isDelivered, http_status: httpStatus, error, duration_ms: durationMs }
@@ -173,6 +183,7 @@ export function createEndpoints(deps: Deps) {
     /** Sends an event once more, now and outside of the order. */
     async replay(id: string, deliveryId: string, caller: Caller): Promise<EndpointDelivery> {
       const row = await find(id, caller)
+      refuseForEveryone(row, caller)
       const before = await deliveries.find(id, deliveryId)
       if (!before) throw notFound('delivery', deliveryId)
       if (before.state === 'pending')
@@ -188,6 +199,24 @@ export function createEndpoints(deps: Deps) {
     },
   }
 }
+
+/** The owner whose sessions a new endpoint hears of; null: those of all owners. */
+function ownerOf({ owner_id }: EndpointCreate, { ownerScope }: Caller): string | null {
+  if (ownerScope !== undefined && owner_id !== undefined && owner_id !== ownerScope)
+    throw new AppError('forbidden', 'forbidden')
+  return owner_id ?? ownerScope ?? null
+}
+
+/** An endpoint that hears of the sessions of all owners is for admins. */
+function refuseForEveryone({ owner_id, agent_ids }: Pick<EndpointValues, 'owner_id' | 'agent_ids'>, { role }: Caller) {
+  if (role !== 'admin' && owner_id === null && agent_ids.length === 0)
+    throw new AppError('forbidden', 'forbidden: endpoints for all owners are for admins; name agent_ids or owner_id')
+}
+
+/** A pause, its end and another description change nothing of what an endpoint sends; enabling a disabled one does. */
+const isSameWork = (one: EndpointValues, other: EndpointValues): boolean =>
+  isDeepStrictEqual([one.url, one.events, one.agent_ids], [other.url, other.events, other.agent_ids]) &&
+  !(one.status === 'disabled' && other.status === 'active')
 
 interface Change {
   readonly actor: Actor
