@@ -39,6 +39,16 @@ export function askedBy(event: { readonly type: string; readonly [field: string]
   return reason?.type === 'requires_action' && Array.isArray(reason.event_ids) ? reason.event_ids.map(String) : []
 }
 
+/** `session.prompt_ended`: the end of a prompt that no status event names. */
+export interface PromptEnded {
+  readonly prompt_id: string
+  /** The run that it was part of; null when it never began. */
+  readonly run_id: string | null
+  readonly state: 'done' | 'error' | 'cancelled'
+  /** `steered`: it had joined the turn of another prompt; `interrupted`: that turn was stopped. */
+  readonly reason: 'withdrawn' | 'deleted' | 'steered' | 'interrupted'
+}
+
 /** `stop_reason` of a session that a budget has stopped. It goes on by itself once there is room again. */
 export interface BudgetReached {
   readonly type: 'budget_reached'

@@ -62,7 +62,8 @@ export class MessageReading {
     }
     if (event.type !== 'session.status_running') return this.#goOn(event)
     // A run that goes on after a question to a person.
-    if (this.#answer && event['prompt_id'] === undefined) return untouched
+    if (this.#answer && [undefined, this.#answer.info['parentID']].includes(event['prompt_id'] as string))
+      return untouched
     this.#answer = this.#begin(event)
     return { info: this.#answer.info, parts: [] }
   }

@@ -1,11 +1,12 @@
 import type { PoolClient } from 'pg'
 import type { PromptMode, PromptPart } from '../../contract/sessions.ts'
 import type { Caller } from '../http/caller.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { stopped } from '../runtimes/runtime.ts'
 import type { Appended, EventLog } from './event-log.ts'
 import type { PauseStore } from './pause-store.ts'
+import { promptsEnded } from './prompt-ended.ts'
 import type { PromptStore, QueueFacts } from './prompt-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { WakeUps } from './wake-ups.ts'
@@ -57,9 +58,12 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
 
   /** Cancels what a budget has stopped, or only the prompt named; those behind it go on. False when there is none. */
   async function cancelPaused(client: PoolClient, { sessionId, promptId }: Paused, told: Appended[]): Promise<boolean> {
-    const [first] = await pauses.cancel(client, sessionId, promptId)
+    const [first, ...joined] = await pauses.cancel(client, sessionId, promptId)
     if (first === undefined) return false
-    const events = [{ type: 'user.interrupt' }, { ...stopped, prompt_id: first }]
+    const others = joined.map(id => ({ id, run_id: null }))
+    const ends = promptsEnded(others, { state: 'cancelled', reason: 'interrupted' })
+    // Its run ended when the budget stopped it.
+    const events = [{ type: 'user.interrupt' }, ...ends, { ...stopped, prompt_id: first, run_id: null }]
     told.push(await eventLog.appendByCaller(client, sessionId, events))
     await wakeUps.send(client, sessionId)
     return true
@@ -67,7 +71,24 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
 
   return {
     requestStop,
-    cancelPaused,
+
+    /** Cancels a prompt that waits in line, or for its budget. */
+    async withdraw(client: PoolClient, sessionId: string, promptId: string, told: Appended[]): Promise<void> {
+      if (await cancelPaused(client, { sessionId, promptId }, told)) return
+      const state = await prompts.withdraw(client, sessionId, promptId)
+      if (state === undefined) throw notFound('prompt', promptId)
+      if (state !== 'waiting')
+        throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
+      const ends = promptsEnded([{ id: promptId, run_id: null }], { state: 'cancelled', reason: 'withdrawn' })
+      told.push(await eventLog.appendByCaller(client, sessionId, ends))
+    },
+
+    /** Cancels everything of a session that is deleted, and appends its last event. */
+    async close(client: PoolClient, sessionId: string, told: Appended[]): Promise<void> {
+      const cancelled = await prompts.cancelAll(client, sessionId)
+      const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'deleted' })
+      told.push(await eventLog.appendByCaller(client, sessionId, [...ends, { type: 'session.deleted' }]))
+    },
 
     /** Queues a prompt and announces it. Its id, also when the same message was queued before. */
     async enqueue(client: PoolClient, target: PromptTarget, told: Appended[]): Promise<string> {

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Prompt, PromptMode, PromptPart, PromptState } from '../../contract/sessions.ts'
 import type { Hold, Queryable } from './event-store.ts'
+import type { EndedPrompt } from './prompt-ended.ts'
 
 /** Where a prompt stands in its queue, for the pages of `list`. */
 export const promptKey = ({ position, id }: Pick<Prompt, 'position' | 'id'>): string => `${position} ${id}`
@@ -147,12 +148,23 @@ export function promptStore(pool: Pool) {
       await on.query({ name: 'finish_prompts', text, values: [sessionId, state] })
     },
 
-    /** Cancels what waits and what runs. */
-    async cancelAll(on: Queryable, sessionId: string): Promise<void> {
+    /** Prompts of the running turn besides `promptId`: those that joined it, in order. */
+    async joined(sessionId: string, promptId: string): Promise<EndedPrompt[]> {
       const text = `
-        update prompts set state = 'cancelled', held_by = null, ended_at = clock_timestamp()
-        where session_id = $1 and state in ('waiting', 'running')`
-      await on.query(text, [sessionId])
+        select id, run_id from prompts where session_id = $1 and state = 'running' and id <> $2 order by position`
+      const { rows } = await pool.query<EndedPrompt>({ name: 'joined_prompts', text, values: [sessionId, promptId] })
+      return rows
+    },
+
+    /** Cancels what waits and what runs; those prompts, in order. */
+    async cancelAll(on: Queryable, sessionId: string): Promise<EndedPrompt[]> {
+      const text = `
+        with cancelled as (
+          update prompts set state = 'cancelled', held_by = null, ended_at = clock_timestamp()
+          where session_id = $1 and state in ('waiting', 'running') returning id, run_id, position
+        )
+        select id, run_id from cancelled order by position`
+      return (await on.query<EndedPrompt>(text, [sessionId])).rows
     },
 
     /** Asks the owner of the running prompt to stop it. False when none runs. */

@@ -28,6 +28,7 @@ import type { EventStore } from './event-store.ts'
 import type { HeldSession } from './leases.ts'
 import type { LiveEvents } from './live-events.ts'
 import type { PauseStore } from './pause-store.ts'
+import { promptsEnded } from './prompt-ended.ts'
 import type { PromptStore, QueuedPrompt } from './prompt-store.ts'
 import type { SessionRow, SessionStore } from './session-store.ts'
 
@@ -150,7 +151,8 @@ async function drive(
       ...contextOf(deps, held, { runId, signal }),
     }
     for await (const batch of runtime.run(session, prompt, context)) {
-      const { events, refs } = partsOf(batch)
+      const { events: told, refs } = partsOf(batch)
+      const events = stamped(told, prompt.id, runId)
       if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
       if (events.length > 0) await deps.eventLog.append(held, events, alongside(deps, held, { events, refs }))
       else if (refs) await context.remember(refs)
@@ -178,8 +180,13 @@ function alongside({ sessions, approvals }: RunDeps, held: HeldSession, { events
 
 const ended = [failed('unknown_error', 'the runtime ended without a result')]
 
-const stampLast = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
-  batch.map(event => (endsRun(event) ? { ...event, prompt_id: promptId, run_id: runId } : event))
+/** Every status event, and every end, names its prompt and its run. */
+const stamped = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
+  batch.map(event =>
+    endsRun(event) || event.type.startsWith('session.status_')
+      ? { ...event, prompt_id: promptId, run_id: runId }
+      : event,
+  )
 
 /** Marks the prompt as running and says so, unless an owner before us did. */
 async function begin(
@@ -224,10 +231,14 @@ async function finish(
 ): Promise<void> {
   const { prompts, sessions, approvals, eventLog } = deps
   const reached = outcome ?? (batch.some(({ type }) => type === 'session.error') ? 'failed' : 'completed')
-  await eventLog.append(held, stampLast(batch, prompt.id, runId), async client => {
+  const state = promptStates[reached]
+  const joined = await whileHeld(held, () => prompts.joined(held.sessionId, prompt.id))
+  const ends = promptsEnded(joined, { state, reason: reached === 'cancelled' ? 'interrupted' : 'steered' })
+  const events = stamped([...batch.slice(0, -1), ...ends, ...batch.slice(-1)], prompt.id, runId)
+  await eventLog.append(held, events, async client => {
     if (refs) await sessions.remember(client, held, refs)
     await approvals.close(client, held.sessionId)
-    await prompts.finish(client, held.sessionId, promptStates[reached])
+    await prompts.finish(client, held.sessionId, state)
     await sessions.setOutcome(client, held, reached)
   })
 }
@@ -242,7 +253,7 @@ async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): P
   const { pauses, sessions, eventLog } = deps
   const { runId, batch, refs, reached, hasProgressed } = end
   const { sessionId } = held
-  await eventLog.append(held, stampLast(batch, prompt.id, runId), async client => {
+  await eventLog.append(held, stamped(batch, prompt.id, runId), async client => {
     if (refs) await sessions.remember(client, held, refs)
     await pauses.pause(client, { sessionId, needsUsd: reached.needed_usd, hasProgressed })
     await sessions.setOutcome(client, held, null)

@@ -202,8 +202,7 @@ export function createSessions(deps: Deps) {
       await changing(async (client, told) => {
         const row = await store.lock(client, id)
         if (!row || row.deleted_at) return
-        told.push(await eventLog.appendByCaller(client, id, [{ type: 'session.deleted' }]))
-        await prompts.cancelAll(client, id)
+        await queue.close(client, id, told)
         await deps.approvals.closeWithin(client, id)
         await store.markDeleted(client, id)
         await store.notifyOwner(client, id)
@@ -215,11 +214,7 @@ export function createSessions(deps: Deps) {
       await open(id, caller)
       await changing(async (client, told) => {
         await store.lock(client, id)
-        if (await queue.cancelPaused(client, { sessionId: id, promptId }, told)) return
-        const state = await prompts.withdraw(client, id, promptId)
-        if (state === undefined) throw notFound('prompt', promptId)
-        if (state !== 'waiting')
-          throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
+        await queue.withdraw(client, id, promptId, told)
       })
     },
 
