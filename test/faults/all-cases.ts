@@ -14,6 +14,7 @@ import { parallelCases } from './parallel-requests.ts'
 import { programCases } from './programs.ts'
 import { reconnectCases } from './reconnects.ts'
 import { rotationCases } from './rotation.ts'
+import { stalledReaderCases } from './stalled-readers.ts'
 import { replicaCases } from './two-replicas.ts'
 import { webhookCases } from './webhooks.ts'
 
@@ -28,6 +29,7 @@ export const allCases: readonly FaultCase[] = [
   ...folderCases,
   ...reconnectCases,
   ...hintCases,
+  ...stalledReaderCases,
   ...parallelCases,
   ...budgetCases,
   ...ledgerCases,

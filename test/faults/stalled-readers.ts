@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { percentile } from '../../bench/statistics.ts'
+import type { Session } from '../../src/contract/sessions.ts'
+import { sseReader } from '../../src/contract/sse.ts'
+import { eventStore, withId } from '../../src/server/sessions/event-store.ts'
+import { eventually } from '../support/eventually.ts'
+import { open } from '../support/send.ts'
+import { fillLog, openStalled, residentMb, socketCount } from '../support/stalled-readers.ts'
+import { ask } from './ask.ts'
+import type { Bench, FaultCase } from './fault-case.ts'
+import { lookAt } from './look.ts'
+import { createSite, type Site } from './site.ts'
+import { startUpstream } from './upstream.ts'
+
+const stalledReaders = 200
+/** 100 MB of events past each. */
+const log = { count: 1_000, eventBytes: 100_000 }
+const healthyReaders = 5
+const phaseS = 40
+const eventsPerSecond = 20
+const mostMb = 64
+const cutWithinS = 35
+const slower = 1.2
+/** Below this, a difference says more about the machine than about the service. */
+const noiseMs = 5
+
+interface Stage {
+  readonly site: Site
+  readonly pool: Pool
+  readonly pid: number
+  readonly sessionId: string
+  readonly healthy: readonly HealthyReader[]
+}
+
+/** Hears of each event once. */
+interface HealthyReader {
+  /** Resolves when the event of that number comes. */
+  arrival(seq: number): Promise<void>
+}
+
+interface Kind {
+  readonly name: string
+  /** The stream that the stalled readers ask for. */
+  readonly path: (sessionId: string) => string
+}
+
+const kinds: readonly Kind[] = [{ name: 'events', path: id => `/v1/sessions/${id}/events/stream?after=0` }]
+
+/** V2: readers that never read cost a bounded amount of memory, are cut, and slow nobody down. */
+async function stallReaders(bench: Bench) {
+  const upstream = await startUpstream(bench)
+  const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
+  const { pid } = await site.start()
+  const { pool } = lookAt(bench, site.databaseUrl)
+  const sessionId = await newSession(site)
+  const healthy = await Promise.all(Array.from({ length: healthyReaders }, () => readHealthily(bench, site, sessionId)))
+  const stage = { site, pool, pid, sessionId, healthy }
+  await deliveries(stage)
+  const quietMs = percentile(await deliveries(stage), 0.99)
+  const numbers: Record<string, number> = { quiet_p99_ms: rounded(quietMs) }
+  for (const kind of kinds) {
+    const { mb, cutS, p99Ms } = await stalledPhase(bench, stage, kind)
+    numbers[`${kind.name}_mb`] = rounded(mb)
+    numbers[`${kind.name}_cut_s`] = rounded(cutS)
+    numbers[`${kind.name}_p99_ms`] = rounded(p99Ms)
+    bench.say(JSON.stringify(numbers))
+  }
+  for (const { name } of kinds) {
+    assert.ok(Number(numbers[`${name}_mb`]) <= mostMb, `memory: ${JSON.stringify(numbers)}`)
+    assert.ok(Number(numbers[`${name}_cut_s`]) <= cutWithinS, `time to the cut: ${JSON.stringify(numbers)}`)
+    const most = Math.max(quietMs * slower, quietMs + noiseMs)
+    assert.ok(Number(numbers[`${name}_p99_ms`]) <= most, `healthy readers: ${JSON.stringify(numbers)}`)
+  }
+  return { rounds: kinds.length, numbers }
+}
+
+async function readHealthily(bench: Bench, site: Site, sessionId: string): Promise<HealthyReader> {
+  const answer = await open(site, `GET /v1/sessions/${sessionId}/events/stream?from=tail`)
+  bench.defer(() => answer.destroy())
+  const read = sseReader()
+  let last = 0
+  let wake: () => void = () => undefined
+  answer.setEncoding('utf8').on('data', (text: string) => {
+    for (const { id } of read(text)) if (id !== undefined) last = Number(id)
+    wake()
+  })
+  answer.on('error', () => undefined)
+  return {
+    async arrival(seq) {
+      while (last < seq) {
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}
+
+async function newSession(site: Site): Promise<string> {
+  const made = await ask(site, 'POST /session', { body: {} })
+  return made.json<Session>().id
+}
+
+async function stalledPhase(bench: Bench, stage: Stage, { path }: Kind) {
+  const { site, pool, pid } = stage
+  const filled = await newSession(site)
+  await fillLog(pool, filled, log)
+  const made = await ask(site, 'POST /api/keys', { body: { label: 'stalled', role: 'admin' } })
+  const target = { url: site.url, key: made.json<{ key: string }>().key }
+  const socketsBefore = socketCount(pid)
+  const mbBefore = residentMb(pid)
+  let mb = 0
+  const sampling = setInterval(() => {
+    mb = Math.max(mb, residentMb(pid) - mbBefore)
+  }, 250)
+  bench.defer(() => clearInterval(sampling))
+  const sockets = await Promise.all(Array.from({ length: stalledReaders }, () => openStalled(target, path(filled))))
+  await eventually(() => socketCount(pid) >= socketsBefore + stalledReaders, { what: 'the stalled readers' })
+  const openedAt = performance.now()
+  let cutS = Number.POSITIVE_INFINITY
+  const cutting = eventually(() => socketCount(pid) <= socketsBefore + stalledReaders / 20, {
+    withinMs: phaseS * 1_000,
+    what: 'the cut of all stalled readers',
+  }).then(
+    () => {
+      cutS = (performance.now() - openedAt) / 1_000
+    },
+    () => undefined,
+  )
+  const p99Ms = percentile(await deliveries(stage), 0.99)
+  await cutting
+  clearInterval(sampling)
+  for (const socket of sockets) socket.destroy()
+  await eventually(() => socketCount(pid) < socketsBefore + stalledReaders / 20, {
+    what: 'the end of the stalled readers',
+  })
+  return { mb, cutS, p99Ms }
+}
+
+/** Writes events as another replica does; how long each took to each healthy reader, in milliseconds. */
+async function deliveries({ pool, sessionId, healthy }: Stage): Promise<number[]> {
+  const events = eventStore(pool)
+  const times: number[] = []
+  const startedAt = performance.now()
+  for (let at = 0; at < phaseS * eventsPerSecond; at++) {
+    await sleep(Math.max(0, startedAt + (at * 1_000) / eventsPerSecond - performance.now()))
+    const sentAt = performance.now()
+    const [event] = (await events.append(sessionId, [withId({ type: 'agent.message', content: [] })])) ?? []
+    assert.ok(event)
+    await Promise.all(
+      healthy.map(async reader => {
+        await reader.arrival(event.seq)
+        times.push(performance.now() - sentAt)
+      }),
+    )
+  }
+  return times
+}
+
+const rounded = (value: number): number => Math.round(value * 10) / 10
+
+/** V2. */
+export const stalledReaderCases: readonly FaultCase[] = [
+  {
+    id: 'V2',
+    title: `${stalledReaders} readers that never read, 100 MB of events past each: memory, cut, healthy readers`,
+    run: stallReaders,
+  },
+]

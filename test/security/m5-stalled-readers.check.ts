@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Session } from '../../src/contract/sessions.ts'
+import { freshDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { open, send } from '../support/send.ts'
+import { startService } from '../support/service.ts'
+import { fillLog, openStalled, residentMb, socketCount } from '../support/stalled-readers.ts'
+
+const stalledReaders = 200
+const { url: databaseUrl, pool } = await freshDatabase()
+const service = await startService({ databaseUrl })
+after(() => service.stop())
+
+const { id } = (await send(service, 'POST /session', { body: {} })).json<Session>()
+await fillLog(pool, id, { count: 1_000, eventBytes: 100_000 })
+const { key } = (await send(service, 'POST /api/keys', { body: { label: 'stalled', role: 'admin' } })).json<{
+  key: string
+}>()
+const holder = { url: service.url, key }
+const path = `/v1/sessions/${id}/events/stream`
+
+test('M5: 200 readers that never read cost at most 64 MB, are disconnected, and their key gets no further stream', async t => {
+  // One reader that takes it all: the service has then seen such events.
+  const whole = await open(service, `GET ${path}?after=800`)
+  whole.resume()
+  await eventually(() => whole.socket.bytesRead > 15_000_000)
+  whole.destroy()
+  const [sockets, mb] = [socketCount(service.pid), residentMb(service.pid)]
+  let most = 0
+  const sampling = setInterval(() => {
+    most = Math.max(most, residentMb(service.pid) - mb)
+  }, 250)
+  t.after(() => clearInterval(sampling))
+  const stalled = await Promise.all(Array.from({ length: stalledReaders }, () => openStalled(holder, path)))
+  t.after(() => {
+    for (const socket of stalled) socket.destroy()
+  })
+  await eventually(() => socketCount(service.pid) >= sockets + stalledReaders, { withinMs: 20_000 })
+  for (const line of [`GET ${path}`, 'GET /event', 'GET /global/event'])
+    assert.equal((await send(holder, line)).status, 429, line)
+  assert.equal((await send(holder, `GET /session/${id}`)).status, 200)
+  await eventually(() => socketCount(service.pid) < sockets + 10, { withinMs: 60_000, what: 'the end of all streams' })
+  assert.ok(most <= 64, `the service took ${Math.round(most)} MB more`)
+  const again = await open(holder, `GET ${path}?from=tail`)
+  assert.equal(again.statusCode, 200)
+  again.destroy()
+})

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import type { Pool } from 'pg'
+import type { Target } from './send.ts'
+
+/** Writes events of `eventBytes` to the end of a session's log, `count` of them, as one statement. */
+export async function fillLog(
+  pool: Pool,
+  sessionId: string,
+  size: { count: number; eventBytes: number },
+): Promise<void> {
+  const text = `
+    with given as (select json_build_object('content', repeat('x', $3))::text as payload),
+    held as (
+      update sessions set next_seq = next_seq + $2 where id = $1 returning next_seq - $2 as first, fence
+    )
+    insert into session_events (session_id, seq, id, type, payload, bytes, fence)
+    select $1, held.first + n - 1, 'evt_' || $1 || '_' || (held.first + n), 'agent.message', payload::json,
+           octet_length(payload), fence
+    from held, given, generate_series(1, $2::int) as n`
+  await pool.query(text, [sessionId, size.count, size.eventBytes])
+}
+
+/** Asks for a stream and never reads what comes. The status line is all that is looked at. */
+export async function openStalled({ url, key }: Target, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${key}\r\n\r\n`)
+  return socket
+}
+
+/** Resident memory of a process, in MB. */
+export function residentMb(pid: number): number {
+  const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kb) / 1_024
+}
+
+/** Sockets that a process has open. */
+export function socketCount(pid: number): number {
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).filter(name => {
+    try {
+      return readlinkSync(`${folder}/${name}`).startsWith('socket:')
+    } catch {
+      return false
+    }
+  }).length
+}
