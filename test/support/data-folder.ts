@@ -19,8 +19,13 @@ export function temporaryFolder(): string {
 }
 
 /** A process that runs the embedded database of `dataDir`, without waiting until it serves. */
-export function spawnServer(dataDir: string, as: Pick<SpawnOptions, 'uid' | 'gid'> = {}): ChildProcess {
-  const child = spawn(process.execPath, [program, dataDir], { ...as, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })
+export function spawnServer(
+  dataDir: string,
+  as: Pick<SpawnOptions, 'uid' | 'gid'> = {},
+  launcher: readonly string[] = [],
+): ChildProcess {
+  const [file = '', ...args] = [...launcher, process.execPath, program, dataDir]
+  const child = spawn(file, args, { ...as, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })
   after(() => child.kill('SIGKILL'))
   return child
 }

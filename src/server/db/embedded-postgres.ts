@@ -42,7 +42,7 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
   const confinement = await findConfinement({ dataDir: folders.dataDir, build, account })
   const { setpriv, capability } = confinement
   log.debug({ folders, user: account?.name, setpriv, capability, version: build.version }, 'embedded database')
-  await prepareCluster({ ...folders, maxConnections }, confinement)
+  await prepareCluster({ ...folders, maxConnections, log }, confinement)
   const keeper = new Keeper({ folders, confinement, log, onTaken: onTaken ?? (error => log.fatal({ err: error })) })
   await keeper.start()
   return { url: urlOf(folders, 'switchyard'), adminUrl: urlOf(folders, 'postgres'), stop: () => keeper.stop() }

@@ -1,12 +1,26 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { answerOf, kill, spawnServer, temporaryFolder } from '../../../../test/support/data-folder.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
 import { createLog } from '../../platform/log.ts'
 import { startEmbeddedPostgres } from '../embedded-postgres.ts'
+import { otherAccount } from './account.ts'
 import { packagedBuild } from './binaries.ts'
 import { foldersOf } from './folders.ts'
 
@@ -63,7 +77,9 @@ if (isRoot) {
         .then(() => process.stdout.write('in'), error => process.stdout.write(String(error.code)))`
     const knock = (uid: number, gid: number) =>
       execFileSync(process.execPath, ['--input-type=module', '-e', script], { uid, gid, cwd: '/', encoding: 'utf8' })
-    assert.equal(knock(nobody.uid, nobody.gid), '28000')
+    const { uid, gid } = statSync(join(dataDir, 'postgres'))
+    assert.equal(knock(uid, gid), '28000')
+    assert.equal(knock(nobody.uid, nobody.gid), 'EACCES')
     assert.equal(knock(1, 1), 'EACCES')
     await server.stop()
   })
@@ -86,9 +102,65 @@ if (isRoot) {
   test('a database of another user is refused with its name and the way out', async () => {
     const dataDir = temporaryFolder()
     await serves(dataDir)
+    const { uid } = statSync(join(dataDir, 'postgres'))
     chownSync(dataDir, 1, 1)
     const { error } = await answerOf(spawnServer(dataDir, { uid: 1, gid: 1 }))
-    assert.match(error ?? '', new RegExp(`postgres belongs to user ${nobody.uid}, not to 1.*chown -R 1`))
+    assert.match(error ?? '', new RegExp(`postgres belongs to user ${uid}, not to 1.*chown -R 1`))
+  })
+
+  /** The users of everything below a folder, and of the processes of the server that runs on it. */
+  const ownersOf = (cluster: string): Set<number> => {
+    const files = readdirSync(cluster, { recursive: true }).map(name => statSync(join(cluster, String(name))).uid)
+    const server = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
+    return new Set([...files, statSync(cluster).uid, statSync(`/proc/${server}`).uid])
+  }
+  const sandboxUid = 65_533
+
+  test('M6: as root: files and server have a user that is neither nobody nor that of the sandboxes', async () => {
+    const dataDir = temporaryFolder()
+    const server = await startEmbeddedPostgres({ dataDir, log })
+    after(() => server.stop())
+    const owners = ownersOf(join(dataDir, 'postgres'))
+    assert.equal(owners.size, 1)
+    for (const uid of [0, nobody.uid, 65_534, sandboxUid]) assert.ok(!owners.has(uid), String(uid))
+    await server.stop()
+  })
+
+  test('M6: as root: a database that a shared user owns gets its own user at the next start', async () => {
+    const dataDir = temporaryFolder()
+    await serves(dataDir)
+    const cluster = join(dataDir, 'postgres')
+    for (const shared of [nobody, { uid: sandboxUid, gid: sandboxUid }]) {
+      execFileSync('chown', ['-R', `${shared.uid}:${shared.gid}`, cluster, join(dataDir, 'postgres-socket')])
+      const server = await startEmbeddedPostgres({ dataDir, log })
+      after(() => server.stop())
+      const owners = ownersOf(cluster)
+      assert.ok(owners.size === 1 && !owners.has(shared.uid), [...owners].join(' '))
+      await server.stop()
+    }
+  })
+
+  test('M6: as root: while a server of a shared user still runs on the files, their owner stays', async () => {
+    const dataDir = temporaryFolder()
+    await serves(dataDir)
+    const cluster = join(dataDir, 'postgres')
+    chownSync(cluster, nobody.uid, nobody.gid)
+    assert.notEqual(otherAccount(cluster)?.uid, nobody.uid)
+    const pretender = spawn('bash', ['-c', 'exec -a postgres sleep 60'], { stdio: 'ignore' })
+    after(() => pretender.kill())
+    await once(pretender, 'spawn')
+    writeFileSync(join(cluster, 'postmaster.pid'), `${pretender.pid}\n`)
+    await eventually(() => otherAccount(cluster)?.uid === nobody.uid)
+  })
+
+  test('M6: as root: without the right to make mount namespaces, as in most containers, it has its own user as well', async () => {
+    const dataDir = temporaryFolder()
+    const child = spawnServer(dataDir, {}, ['setpriv', '--bounding-set=-sys_admin', '--'])
+    const { error } = await answerOf(child)
+    assert.equal(error, undefined)
+    const owners = ownersOf(join(dataDir, 'postgres'))
+    assert.ok(owners.size === 1 && !owners.has(nobody.uid) && !owners.has(0), [...owners].join(' '))
+    await kill(child)
   })
 
   test('as root: the socket folder in the shared temp folder is not taken from somebody else', async () => {

@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { prepareCluster } from './cluster.ts'
 import type { Confinement } from './confinement.ts'
 
+const log = { info() {}, warn() {} }
+
 const confinement = {
   account: undefined,
   build: { folder: '', version: '18.4.0', major: 18 },
@@ -22,7 +24,7 @@ for (const [what, write] of [
     const cluster = join(dataDir, 'postgres')
     mkdirSync(cluster)
     write(join(cluster, 'PG_VERSION'))
-    await assert.rejects(prepareCluster({ dataDir, cluster, maxConnections: 1 }, confinement), {
+    await assert.rejects(prepareCluster({ dataDir, cluster, maxConnections: 1, log }, confinement), {
       message: /PG_VERSION does not hold a version of PostgreSQL\. To go on: restore a backup/,
     })
   })

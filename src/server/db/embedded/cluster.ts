@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  lchownSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -13,12 +12,14 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { startChild } from '../../platform/child-process.ts'
-import type { Account } from './account.ts'
+import { join } from 'node:path'
+import { runChild, startChild } from '../../platform/child-process.ts'
+import type { Log } from '../../platform/log.ts'
+import { type Account, listedAccount } from './account.ts'
 import { type Confinement, commandOf } from './confinement.ts'
 import { cannotStart, explain } from './explain.ts'
 import { isAlive } from './lock-file.ts'
+import { passwordFile } from './password-file.ts'
 
 /** Small, since it serves one program. `initdb` writes them to postgresql.conf, where the operator may change them. */
 const settings = {
@@ -39,6 +40,7 @@ interface Place {
   readonly dataDir: string
   readonly cluster: string
   readonly maxConnections: number
+  readonly log: Pick<Log, 'info' | 'warn'>
 }
 
 /** Makes the database's folder on the first start; refuses one that another major version made. */
@@ -47,7 +49,7 @@ export async function prepareCluster(place: Place, confinement: Confinement): Pr
   refuseOtherOwner(cluster, confinement)
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(place, confinement)
   refuseOtherVersion(cluster, confinement.build.major)
-  if (confinement.account) giveTo(confinement.account, cluster)
+  if (confinement.account) await giveTo(confinement.account, cluster, place.log)
   // Volumes of containers may widen the rights, which PostgreSQL refuses.
   chmodSync(cluster, 0o700)
   removeUnfinished(dataDir)
@@ -65,16 +67,30 @@ async function createCluster(place: Place, confinement: Confinement): Promise<vo
   removeUnfinished(dataDir)
   const unfinished = join(dataDir, `postgres.new-${process.pid}`)
   mkdirSync(unfinished, { mode: 0o700 })
-  const { account } = confinement
-  if (account) chownSync(unfinished, account.uid, account.gid)
   try {
-    await initdb(unfinished, place, confinement)
+    await createAt(unfinished, place, confinement)
     renameSync(unfinished, cluster)
     syncFolder(dataDir)
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
     if (!existsSync(join(cluster, 'PG_VERSION'))) throw error
   }
+}
+
+/** As the account that will own it, or as one that this machine lists and given away before the server first runs. */
+async function createAt(folder: string, place: Place, confinement: Confinement): Promise<void> {
+  const { account } = confinement
+  if (!account) return initdb(folder, place, confinement)
+  const file = account.isListed ? undefined : await passwordFile(account, place.dataDir)
+  const creator = account.isListed || file !== undefined ? account : listedAccount()
+  chownSync(folder, creator.uid, creator.gid)
+  await initdb(folder, place, { ...confinement, account: creator, passwordFile: file })
+  if (creator.uid === account.uid) return
+  place.log.warn(
+    { user: creator.name, uid: account.uid },
+    'the database was created as a shared user, as this system permits no mount namespace; the server has its own user',
+  )
+  await giveTo(account, folder, place.log)
 }
 
 async function initdb(folder: string, { dataDir, maxConnections }: Place, confinement: Confinement): Promise<void> {
@@ -143,10 +159,14 @@ function majorVersion(file: string): number | undefined {
   }
 }
 
-/** A restored copy may belong to root, which the server's user could not read. */
-function giveTo({ uid, gid }: Account, cluster: string): void {
-  if (statSync(cluster).uid !== 0) return
-  for (const entry of readdirSync(cluster, { recursive: true })) lchownSync(join(cluster, String(entry)), uid, gid)
-  lchownSync(cluster, uid, gid)
-  syncFolder(dirname(cluster))
+/**
+ * Gives the files to the server's user, folder by folder and the outermost last. They may belong to root after a restore, or to
+ * a shared user. Not by names of ours: a process of that user could exchange a folder for a link meanwhile, which `chown` notices.
+ */
+async function giveTo({ uid, gid }: Account, cluster: string, log: Place['log']): Promise<void> {
+  const owner = statSync(cluster).uid
+  if (owner === uid) return
+  await runChild('chown', ['-RhP', `${uid}:${gid}`, '--', cluster], { env: { PATH: '/usr/bin:/bin' } })
+  syncFolder(cluster)
+  log.info({ cluster, from: owner, to: uid }, 'the files of the embedded database have another owner now')
 }

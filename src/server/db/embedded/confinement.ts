@@ -5,6 +5,7 @@ import { runChild } from '../../platform/child-process.ts'
 import { type Account, canEnter } from './account.ts'
 import { type Build, copyOf, hasLinks } from './binaries.ts'
 import { cannotStart, explain } from './explain.ts'
+import { withPasswordFile } from './password-file.ts'
 
 /** How the programs of PostgreSQL are started on this machine. */
 export interface Confinement {
@@ -15,6 +16,8 @@ export interface Confinement {
   readonly setpriv: string | undefined
   /** The one right of root that the server keeps, when its folders lie below one that only root may enter. */
   readonly capability: string | undefined
+  /** Takes the place of `/etc/passwd` for the program, whose account is not listed there. */
+  readonly passwordFile?: string | undefined
 }
 
 interface Command {
@@ -24,7 +27,14 @@ interface Command {
 }
 
 /** What to spawn, so that `program` of the build runs as the right user and ends with us. */
-export function commandOf(
+export function commandOf(confinement: Confinement, program: string, args: string[]): Command {
+  const command = confinedCommand(confinement, program, args)
+  const { passwordFile } = confinement
+  if (passwordFile === undefined) return command
+  return { ...command, ...withPasswordFile(passwordFile, command) }
+}
+
+function confinedCommand(
   { build, account, setpriv, capability }: Confinement,
   program: string,
   args: string[],

@@ -85,11 +85,17 @@ export function makePrivateFolder(folder: string, account: Account | undefined):
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
   const us = process.getuid?.()
-  if (!found.isDirectory() || (found.uid !== us && found.uid !== account?.uid)) {
+  if (!found.isDirectory() || (found.uid !== us && found.uid !== account?.uid && !isOursAlone(dirname(folder)))) {
     throw cannotStart(`${folder} belongs to somebody else`, 'remove it, or set SWITCHYARD_DATA_DIR to a shorter path')
   }
   if (account && found.uid !== account.uid) chownSync(folder, account.uid, account.gid)
   chmodSync(folder, 0o700)
+}
+
+/** True when only we can make anything in a folder; what lies there may belong to an account of before. */
+function isOursAlone(folder: string): boolean {
+  const { uid, mode } = statSync(folder)
+  return uid === process.getuid?.() && (mode & 0o022) === 0
 }
 
 /** Lets our own user in as `postgres` and as `switchyard`, and nobody else: the kernel tells the server who calls. */
