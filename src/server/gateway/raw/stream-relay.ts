@@ -44,12 +44,14 @@ export class StreamRelay {
   #isOpen = false
   #isBlocked = false
   #hadContent = false
+  /** Of the upstream, once it has sent anything. */
+  #controller: Dispatcher.DispatchController | undefined
 
   constructor(options: Options) {
     this.#options = options
     this.tap = options.wire.createTap()
     this.#unwrap = options.wire.createUnwrap?.()
-    this.#timer = setTimeout(() => this.#open(), options.holdBackMs)
+    this.#timer = setTimeout(() => this.#onWindowEnd(), options.holdBackMs)
     this.#timer.unref()
   }
 
@@ -60,17 +62,18 @@ export class StreamRelay {
 
   /** False when the upstream has failed with nothing out yet. Throws for bytes that are not in the wire's framing. */
   push(controller: Dispatcher.DispatchController, chunk: Buffer): boolean {
+    this.#controller = controller
     const pieces = this.#ready(chunk)
     for (const piece of pieces) this.tap.push(piece)
     const ready = this.#cleaned(pieces)
     if (this.#isOpen) {
-      if (!this.#send(ready)) this.#block(controller)
+      if (!this.#send(ready)) this.#block()
       return true
     }
     this.#hold(ready)
     const { end, isUnderWay } = this.tap
     if (end === 'error' && !isUnderWay) return false
-    if ((isUnderWay || end === 'stop' || this.#heldBytes > maxHeldBytes) && !this.#open()) this.#block(controller)
+    if ((isUnderWay || end === 'stop' || this.#heldBytes > maxHeldBytes) && !this.#open()) this.#block()
     return true
   }
 
@@ -163,8 +166,13 @@ export class StreamRelay {
     return hasRoom
   }
 
-  #block(controller: Dispatcher.DispatchController): void {
-    if (this.#isBlocked) return
+  #onWindowEnd(): void {
+    if (!this.#open()) this.#block()
+  }
+
+  #block(): void {
+    const controller = this.#controller
+    if (this.#isBlocked || !controller) return
     this.#isBlocked = true
     controller.pause()
     this.#options.sink.onDrain(() => {

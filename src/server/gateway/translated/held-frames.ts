@@ -20,6 +20,8 @@ export class HeldFrames {
   readonly #options: Options
   readonly #silence: NodeJS.Timeout
   #window: NodeJS.Timeout | undefined
+  /** Of the upstream, once it has sent anything. */
+  #controller: Controller | undefined
   #text = ''
   #isOpen = false
   #isReleased = false
@@ -53,7 +55,13 @@ export class HeldFrames {
 
   /** Writes what is there; an upstream that is faster than the client is paused. */
   flush(controller: Controller): void {
-    if (!this.#isReleased || this.#write() || this.#isBlocked) return
+    this.#controller = controller
+    if (this.#isReleased && !this.#write()) this.#block()
+  }
+
+  #block(): void {
+    const controller = this.#controller
+    if (this.#isBlocked || !controller) return
     this.#isBlocked = true
     controller.pause()
     this.#options.sink.onDrain(() => {
@@ -94,7 +102,7 @@ export class HeldFrames {
 
   readonly #onWindowEnd = (): void => {
     this.#isReleased = true
-    this.#write()
+    if (!this.#write()) this.#block()
   }
 
   readonly #onSilence = (): void => {
