@@ -62,7 +62,13 @@ export const modelRoutes = {
     method: 'GET',
     path: '/v1/models',
     query: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 20 })),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: 'Models of a page. Without it: 20 with an anthropic-version header, else all',
+        }),
+      ),
       after_id: Type.Optional(Type.String({ maxLength: 300 })),
       before_id: Type.Optional(Type.String({ maxLength: 300 })),
       runtime: Type.Optional(Type.String({ maxLength: 200 })),

@@ -215,6 +215,8 @@ export interface Config {
   /** `host:port` of private addresses that may be called. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits
+  /** Unix seconds: when the file was last changed. Absent without a file. */
+  readonly configuredAt?: number
   readonly retention: RetentionSettings
   /** The configuration file that was read. */
   readonly file: string | undefined

@@ -309,8 +309,8 @@ const faults = [
   ],
   [
     'a wildcard on one side',
-    'model_list: [{model_name: "a/*", params: {model: anthropic/x}}]',
-    '1: model_list[0].params.model must end in * exactly when model_name does',
+    'model_list: [{model_name: a, params: {model: "anthropic/*"}}]',
+    '1: model_list[0].params.model ends in *, so model_name must end in * as well',
   ],
   [
     'a wildcard in the middle',
@@ -359,4 +359,11 @@ test('a file that is not there is said to be so', () => {
     problemsOf({ overrides: { configFile: '/nope/config.yaml' } }).join(),
     /\/nope\/config\.yaml cannot be read/,
   )
+})
+
+test('E1: a wildcard may lead to one fixed model', () => {
+  const [deployment] = load({
+    yaml: 'model_list: [{model_name: "claude-*", params: {model: ollama/qwen3}}]',
+  }).deployments
+  assert.deepEqual([deployment?.alias, deployment?.upstreamModel], ['claude-*', 'qwen3'])
 })

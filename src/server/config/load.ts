@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { isLoopbackHost } from '../platform/addresses.ts'
 import { isEncryptionKey } from '../platform/encryption-key.ts'
 import { parseAllow } from '../platform/outbound.ts'
@@ -73,6 +74,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     requestLog: loggingOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
+    ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
     file: filePath,
     isFileEmpty: file.isEmpty ?? false,
@@ -86,6 +88,11 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))
   if (problems.length > 0) throw new ConfigError(problems.map(problem => printed(problem, filePath)))
   return deepFreeze(config)
+}
+
+function changedAt(path: string | undefined): Pick<Config, 'configuredAt'> {
+  const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
+  return found ? { configuredAt: Math.floor(found.mtimeMs / 1_000) } : {}
 }
 
 function limitsOf({ value: { limits } }: ConfigFile): Limits {

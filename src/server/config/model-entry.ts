@@ -33,9 +33,7 @@ export function checkedEntry({ entry, keyOf, demo, mayReadFiles, say }: Check): 
   const inside: Say = (text, ...path) => say(`.${block}.${text}`, block, ...path)
   const route = checkedRoute({ params: { ...params, model: params.model }, say: inside })
   if (!route) return undefined
-  if (alias.endsWith('*') !== route.upstreamModel.endsWith('*')) {
-    inside('model must end in * exactly when model_name does', 'model')
-  }
+  checkWildcards(alias, route.upstreamModel, inside)
   const { isOwnAddress, ...target } = route
   return {
     alias,
@@ -46,6 +44,12 @@ export function checkedEntry({ entry, keyOf, demo, mayReadFiles, say }: Check): 
     ...accessOf({ params, route, mayReadFiles, say: inside }),
     ...figuresOf(params, inside),
   }
+}
+
+/** The other way round is fine: a wildcard whose names all lead to one model. */
+function checkWildcards(alias: string, upstreamModel: string, say: Say): void {
+  if (upstreamModel.endsWith('*') && !alias.endsWith('*'))
+    say('model ends in *, so model_name must end in * as well', 'model')
 }
 
 function checkedAlias(entry: Partial<ModelEntry>, { demo, say }: Pick<Check, 'demo' | 'say'>): string | undefined {

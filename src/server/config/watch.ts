@@ -118,6 +118,7 @@ type Reloaded =
   | 'router'
   | 'prices'
   | 'limits'
+  | 'configuredAt'
   | 'runtimeHarnesses'
   | 'outboundAllow'
   | 'file'

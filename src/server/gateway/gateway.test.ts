@@ -59,7 +59,7 @@ const refused = [
     'stream is given twice',
   ],
   ['an unknown model', { ...ask, model: 'nope' }, 404, 'model nope not found'],
-  ['a wildcard as a name', { ...ask, model: 'opus*' }, 404, 'model opus* not found'],
+  ['a wildcard as a name', { ...ask, model: 'opus*' }, 404, 'model opus* not found; did you mean opus?'],
 ] as const
 
 for (const [name, body, status, message] of refused) {

@@ -11,7 +11,7 @@ import type { Usage } from '../usage/usage.ts'
 import { createAdmission } from './admission.ts'
 import { withAssumed } from './assumed-usage.ts'
 import { usageRow } from './booking.ts'
-import { type Attempt, type Call, isCount, type Outcome, type Refusal, type Sink } from './call.ts'
+import { type Ask, type Attempt, type Call, isCount, type Outcome, type Refusal, type Sink } from './call.ts'
 import { groupsUnder, holdFor } from './call-holds.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
 import { noTokens } from './counting/token-counts.ts'
@@ -115,12 +115,12 @@ export function createGateway(options: Options): Gateway {
       let leave = () => {}
       let hold: Hold | undefined
       try {
-        const ask = readRequest(call)
+        const ask = withFullName(readRequest(call), current)
         const { key } = call.caller
         if (key && !coversModel(key.models, ask.model)) throw mayNotUse(ask.model)
         const room = usage.room()
         if (room) await room
-        const asked = current.mustServe(call.kind, ask.model)
+        const asked = current.mustServe(call.kind, ask.model, key)
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
         const incoming = { call, ask, table: current, asked, groupOf: groupsFor(call, current) }
         const holding = budgets && holdFor(budgets, incoming)
@@ -137,8 +137,11 @@ export function createGateway(options: Options): Gateway {
       }
     },
     models: key => (key ? table.list.all.filter(({ id }) => coversModel(key.models, id)) : table.list.all),
-    find: (id, key) => (key && !coversModel(key.models, id) ? undefined : table.list.find(id)),
-    deployments: id => states.describe(table.served('messages', id)),
+    find(id, key) {
+      const name = table.nameOf(id)
+      return key && !coversModel(key.models, name) ? undefined : table.list.find(name)
+    },
+    deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
       table = createRoutingTable(config, laneFor, table)
       pools.reload({ deployments: table.config.deployments, outbound })
@@ -151,6 +154,12 @@ export function createGateway(options: Options): Gateway {
       await pools.close()
     },
   }
+}
+
+/** What a key may use, what serves the call and what the ledger says go by the full name. */
+function withFullName(ask: Ask, table: RoutingTable): Ask {
+  const model = table.nameOf(ask.model)
+  return model === ask.model ? ask : { ...ask, model }
 }
 
 /** The deployments of a name, none for a name that the caller's key may not use. */

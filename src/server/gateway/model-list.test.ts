@@ -10,11 +10,14 @@ import { createPriceBook } from './prices/price-book.ts'
 const at = (changes: Partial<Deployment>) => deploymentAt('http://x', changes)
 const prices = createPriceBook({ imported: {}, now: () => new Date('2026-11-21T12:00:00Z') })
 
+const configuredAt = Date.UTC(2026, 10, 21, 10) / 1_000
+
 const listOf = (deployments: readonly Deployment[]) =>
   createModelList({
     catalogue: createCatalogue(deployments),
     prices,
     isServed: ({ protocol }) => protocol !== 'gemini',
+    since: () => configuredAt,
   })
 
 test('an alias is described by the model behind it', () => {
@@ -24,8 +27,8 @@ test('an alias is described by the model behind it', () => {
     object: 'model',
     type: 'model',
     display_name: 'Claude Opus 5.5',
-    created: 0,
-    created_at: '1970-01-01T00:00:00Z',
+    created: configuredAt,
+    created_at: '2026-11-21T10:00:00Z',
     owned_by: 'anthropic',
     context_window: 1_000_000,
     max_output_tokens: 128_000,
@@ -56,7 +59,7 @@ test('a wildcard is shown as the provider’s models, under names that lead back
     at({ alias: 'anthropic/*', upstreamModel: '*' }),
     at({ alias: 'or/*', provider: 'openrouter', upstreamModel: 'anthropic/*' }),
   ])
-  const { all } = createModelList({ catalogue, prices, isServed: () => true })
+  const { all } = createModelList({ catalogue, prices, isServed: () => true, since: () => configuredAt })
   assert.equal(all[0]?.id, 'anthropic/claude-opus-5-5')
   assert.equal(all.find(({ owned_by }) => owned_by === 'openrouter')?.id, 'or/claude-opus-5.5')
   assert.equal(catalogue.resolve('or/claude-opus-5.5')[0]?.upstreamModel, 'anthropic/claude-opus-5.5')
@@ -75,4 +78,31 @@ test('of several deployments the first describes the model; those that nothing s
   ])
   assert.equal(list.find('m')?.pricing?.input, 1)
   assert.deepEqual([list.all.length, list.find('n'), list.find('unknown')], [1, undefined, undefined])
+})
+
+test('E1: a model is dated by its name, else by when it was configured', () => {
+  const list = listOf([
+    at({ alias: 'dated', upstreamModel: 'claude-sonnet-4-5-20250929' }),
+    at({ alias: 'dashed', provider: 'openai', upstreamModel: 'gpt-4o-2024-08-06' }),
+    at({ alias: 'no-date', upstreamModel: 'model-20251350' }),
+    at({ alias: 'anthropic/*', upstreamModel: '*' }),
+  ])
+  const created = (id: string) => list.find(id)?.created_at
+  assert.deepEqual(['dated', 'dashed', 'no-date', 'anthropic/claude-haiku-4-5-20251001'].map(created), [
+    '2025-09-29T00:00:00Z',
+    '2024-08-06T00:00:00Z',
+    '2026-11-21T10:00:00Z',
+    '2025-10-01T00:00:00Z',
+  ])
+})
+
+test('E1: a wildcard for one model is served under any of its names, and listed under none', () => {
+  const deployments = [at({ alias: 'claude-*', provider: 'ollama', upstreamModel: 'qwen3' })]
+  const catalogue = createCatalogue(deployments)
+  assert.deepEqual(
+    catalogue.resolve('claude-opus-5').map(({ upstreamModel }) => upstreamModel),
+    ['qwen3'],
+  )
+  const list = listOf([...deployments, at({ alias: 'local/*', provider: 'ollama', upstreamModel: 'qwen3' })])
+  assert.deepEqual([list.ids, list.find('claude-x')?.id], [[], 'claude-x'])
 })

@@ -11,6 +11,8 @@ import { pricingOf } from './prices/pricing.ts'
 export interface ModelList {
   /** In the order of the configuration; wildcards stand for the provider's known models. */
   readonly all: readonly Model[]
+  /** Their ids. */
+  readonly ids: readonly string[]
   /** Also a model that only a wildcard covers. */
   find(id: string): Model | undefined
 }
@@ -20,18 +22,22 @@ interface Sources {
   readonly prices: PriceBook
   /** Deployments that it refuses are left out. */
   readonly isServed: (deployment: Deployment) => boolean
+  /** Unix seconds: since when a deployment is configured. */
+  readonly since: (deployment: Deployment) => number
 }
 
 /** Lists what `catalogue` can serve; figures are those of the first deployment of a model. */
-export function createModelList({ catalogue, prices, isServed }: Sources): ModelList {
+export function createModelList({ catalogue, prices, isServed, since }: Sources): ModelList {
   const models = new Map<string, Target>()
   for (const deployment of catalogue.deployments.filter(isServed)) {
     for (const [id, upstreamModel] of shown(deployment))
       if (!models.has(id)) models.set(id, { deployment, upstreamModel })
   }
   // Some prices change from one day to the next, so figures are looked up anew.
-  const described = (id: string, target: Target) => modelOf(id, target, prices)
+  const described = (id: string, target: Target) =>
+    modelOf(id, target, { prices, created: releasedAt(target.upstreamModel) ?? since(target.deployment) })
   return {
+    ids: [...models.keys()],
     get all() {
       return [...models].map(([id, target]) => described(id, target))
     },
@@ -49,16 +55,29 @@ export function createModelList({ catalogue, prices, isServed }: Sources): Model
 function shown(deployment: Deployment): [id: string, upstreamModel: string][] {
   const { alias, upstreamModel } = deployment
   if (!alias.endsWith('*')) return [[alias, upstreamModel]]
-  // `claude-*` repeats under another name what `anthropic/*` shows.
-  if (!alias.endsWith('/*')) return []
+  // `claude-*` repeats under another name what `anthropic/*` shows, and a wildcard for one model has no names of its own.
+  if (!alias.endsWith('/*') || !upstreamModel.endsWith('*')) return []
   const upstreamPrefix = upstreamModel.slice(0, -1)
   return knownModels(deployment)
     .filter(name => name.startsWith(upstreamPrefix))
     .map(name => [`${alias.slice(0, -1)}${name.slice(upstreamPrefix.length)}`, name])
 }
 
-/** A model whose release date is not known is dated 1970, as Anthropic's own list does. */
-function modelOf(id: string, target: Target, prices: PriceBook): Model {
+const dateInName = /(?<!\d)(20\d{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)/
+
+/** Unix seconds of the date in a model's name. */
+function releasedAt(upstreamModel: string): number | undefined {
+  const [, year, , month, day] = dateInName.exec(upstreamModel) ?? []
+  return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day)) / 1_000
+}
+
+interface Facts {
+  readonly prices: PriceBook
+  /** Unix seconds. */
+  readonly created: number
+}
+
+function modelOf(id: string, target: Target, { prices, created }: Facts): Model {
   const { provider } = target.deployment
   const { name, contextWindow, maxOutput, price } = prices.factsOf(target)
   return {
@@ -66,8 +85,8 @@ function modelOf(id: string, target: Target, prices: PriceBook): Model {
     object: 'model',
     type: 'model',
     display_name: provider === 'switchyard' ? 'Demo (scripted, not a real model)' : (name ?? id),
-    created: 0,
-    created_at: '1970-01-01T00:00:00Z',
+    created,
+    created_at: new Date(created * 1_000).toISOString().replace('.000', ''),
     owned_by: provider,
     ...(contextWindow !== undefined && { context_window: contextWindow }),
     ...(maxOutput !== undefined && { max_output_tokens: maxOutput }),

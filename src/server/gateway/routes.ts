@@ -27,15 +27,17 @@ interface ModelDeps extends Deps {
 
 /** The list of models. Gaps: section 7. */
 export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDeps): void {
-  bind(app, modelRoutes.list, async ({ query }, { key }) => {
+  bind(app, modelRoutes.list, async ({ query }, { key }, { header }) => {
     const { runtime } = query
+    // OpenAI's clients know no pages: they take the first answer for the whole list.
+    const limit = query.limit ?? (header('anthropic-version') === undefined ? Number.POSITIVE_INFINITY : anthropicLimit)
     // Every model serves the built-in runtime.
-    if (runtime === undefined || runtime === 'builtin') return pageOf(gateway.models(key), query)
+    if (runtime === undefined || runtime === 'builtin') return pageOf(gateway.models(key), { ...query, limit })
     const models = await modelsOf(runtime)
     if (!models) throw invalid(`runtime ${runtime} is not known`)
     return pageOf(
       models.map(model => foreignModel(model, runtime)),
-      query,
+      { ...query, limit },
     )
   })
 
@@ -50,6 +52,9 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
     find((request.params as { '*': string })['*'], request.caller),
   )
 }
+
+/** Models of a page, as at Anthropic. */
+const anthropicLimit = 20
 
 /** A model that a foreign runtime calls by itself: nothing is known of its age and price here. */
 const foreignModel = ({ id, display_name }: Pick<Model, 'id' | 'display_name'>, runtime: string): Model => ({

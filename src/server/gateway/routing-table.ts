@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config, Deployment } from '../config/config.ts'
+import type { KeyAccess } from '../http/caller.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { type CallKind, isCount, type Target } from './call.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
 import { demoDeployment } from './demo/demo-lane.ts'
 import type { LaneFor } from './lanes.ts'
 import { createModelList, type ModelList } from './model-list.ts'
+import { fullNameOf, unknownModel } from './model-names.ts'
 import { createPriceBook, type PriceBook } from './prices/price-book.ts'
 import type { Served } from './router/router.ts'
 
 /** The part of the configuration that can change while the service runs. */
-export type GatewayConfig = Pick<Config, 'deployments' | 'demo' | 'limits' | 'router' | 'prices'>
+export type GatewayConfig = Pick<Config, 'deployments' | 'demo' | 'limits' | 'router' | 'prices' | 'configuredAt'>
 
 /** What a call is routed by. It never changes: a new configuration makes a new one, and calls at work keep theirs. */
 export interface RoutingTable {
@@ -26,8 +28,14 @@ export interface RoutingTable {
    * price are left out when the configuration says so, but for counting, which is free.
    */
   served(kind: CallKind, name: string): readonly Served[]
-  /** As `served`, but throws what the caller should know when there is none. */
-  mustServe(kind: CallKind, name: string): readonly Served[]
+  /** The name that serves `name`: itself, or for a bare one that of the only configured provider that has the model. */
+  nameOf(name: string): string
+  /** Unix seconds: since when a deployment of that id is configured, as far as this process knows. */
+  since(id: string): number | undefined
+  /**
+   * As `served`, but throws what the caller should know when there is none: of other names only those that its key may use.
+   */
+  mustServe(kind: CallKind, name: string, key: KeyAccess | undefined): readonly Served[]
 }
 
 const maxGroupsFound = 4_000
@@ -61,6 +69,21 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     })
   }
 
+  const now = Math.floor(Date.now() / 1_000)
+  const startedAt = before ? now : (config.configuredAt ?? now)
+  const since = new Map(deployments.map(({ id }) => [id, before?.since(id) ?? startedAt]))
+  const list = createModelList({ catalogue, prices, isServed, since: ({ id }) => since.get(id) ?? startedAt })
+
+  const fullNames = new Map<string, string>()
+  const nameOf = (name: string): string => {
+    const known = fullNames.get(name)
+    if (known !== undefined) return known
+    const full = fullNameOf(catalogue, name)
+    if (fullNames.size >= maxGroupsFound) fullNames.clear()
+    fullNames.set(name, full)
+    return full
+  }
+
   // Names that only a wildcard covers are the callers' choice: their number is bounded.
   const found = new Map<string, readonly Served[]>()
   const served: RoutingTable['served'] = (kind, name) => {
@@ -75,14 +98,17 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
 
   return {
     config: { ...config, deployments: kept },
-    list: createModelList({ catalogue, prices, isServed }),
+    list,
+    nameOf,
+    since: id => since.get(id),
     prices,
     isPriced,
     deployment: id => byId.get(id),
     served,
-    mustServe(kind, name) {
+    mustServe(kind, name, key) {
       const group = served(kind, name)
       if (group.length > 0) return group
+      if (!catalogue.has(name)) throw unknownModel(name, { catalogue, list, key })
       const isUnpriced = catalogue.resolve(name).some(({ deployment }) => laneFor(kind, deployment.protocol))
       throw isUnpriced ? unpriced(name) : unserved(catalogue, name, isServed)
     },

@@ -16,6 +16,8 @@ export interface Meta {
   readonly actor: Actor
   /** Present when the caller sent `Idempotency-Key`; handlers of creating routes pass it on to their store. */
   readonly idempotency: Idempotency | undefined
+  /** A header of the request, by its name in lower case. */
+  header(name: string): string | readonly string[] | undefined
   /** Adds a header to the success answer. */
   setHeader(name: string, value: string): void
   /** Names fields of the request that have no effect, in the header `x-switchyard-ignored`. */
@@ -57,6 +59,7 @@ export function bind<R extends Route>(app: FastifyInstance, route: R, handler: H
         requestId: request.id,
         actor: actorOf(request),
         idempotency: idempotencyOf(request, route, request.caller),
+        header: name => request.headers[name],
         setHeader: (name, value) => void reply.header(name, value),
         ignore,
         signal: gone.signal,

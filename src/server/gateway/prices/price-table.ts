@@ -106,6 +106,14 @@ function isMatch(match: NameMatch, name: string): boolean {
   return new RegExp(match.regex).test(name)
 }
 
+const date = /-20\d{2}-?\d{2}-?\d{2}$/
+
+/** True for a model that the table lists by this id, with or without a date behind it. */
+export function isListed(provider: string, id: string): boolean {
+  const undated = id.replace(date, '')
+  return tableProvider(provider)?.models.some(model => model.id === id || model.id === undated) ?? false
+}
+
 /** The rates that hold at `time`. */
 export function periodAt({ periods = [] }: TableModel, time: Date): TablePeriod | undefined {
   return periods.findLast(({ from }) => from === undefined || time >= new Date(from)) ?? periods[0]
