@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
+import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
 import { composeDialects } from './compose/dialects.ts'
 import { composeGateway } from './compose/gateway.ts'
@@ -78,6 +79,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
+  const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
+  const { readiness, reserve } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
   const { agentRows } = library
 
@@ -95,6 +98,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     defaultModel,
     runtimes,
     workspaceOf,
+    makeRoom: dataFolder.makeRoom,
     agentRows,
   })
   const { sessions, live, leases, runner, disposal, pausedSessions } = engine
@@ -120,8 +124,17 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     log: base.log,
   })
 
-  const http = composeHttp({ ...base, requestLog, files, authenticate, gateway, providers: calls.providers, runtimes })
-  const { app, readiness } = http
+  const http = composeHttp({
+    ...base,
+    requestLog,
+    readiness,
+    files,
+    authenticate,
+    gateway,
+    providers: calls.providers,
+    runtimes,
+  })
+  const { app } = http
   const parts = [database, ledger, access, calls, memories, execution, library, engine, dialects, occasions]
   for (const { serve } of parts) serve(app)
 
@@ -136,6 +149,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await modelsInForce.start()
       reseal.start()
       budgets.start()
+      reserve.start()
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
@@ -168,6 +182,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await usage.stop()
       await keys.stop()
       await notifications.stop()
+      await reserve.stop()
       loop.stop()
       requestLog.flush()
       await Promise.all([pool.end(), callPool.end()])

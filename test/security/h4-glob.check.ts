@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startScriptedService } from '../support/scripted-service.ts'
+import { toolSession } from '../support/tool-session.ts'
 import { answersInTime } from './beside.ts'
-import { toolSession } from './tool-session.ts'
 
 const { service } = await startScriptedService()
 const session = await toolSession(service)

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startScriptedService } from '../support/scripted-service.ts'
+import { toolSession } from '../support/tool-session.ts'
 import { answersInTime } from './beside.ts'
-import { toolSession } from './tool-session.ts'
 
 const { service } = await startScriptedService()
 const session = await toolSession(service)

@@ -72,6 +72,7 @@ export async function startSchedulesApp() {
       approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
       defaultModel: () => 'demo',
       dispose: async () => undefined,
+      makeRoom: async () => false,
     })
   }
   /** The ticker of one more replica, whose store may differ. */

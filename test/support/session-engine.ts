@@ -89,6 +89,7 @@ export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 1
     budgets: { setLimits: async () => undefined },
     defaultModel: () => 'demo',
     dispose: async () => undefined,
+    makeRoom: async () => false,
   })
   t.after(async () => {
     await runner.drain(0)

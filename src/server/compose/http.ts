@@ -1,4 +1,3 @@
-import type { Pool } from 'pg'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Authenticate } from '../http/auth.ts'
 import { boundConnections } from '../http/bound-connections.ts'
@@ -9,14 +8,14 @@ import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { RequestLog } from '../platform/request-log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import { createReadiness } from '../system/readiness.ts'
+import type { Readiness } from '../system/readiness.ts'
 import { serveSystem } from '../system/routes.ts'
 
 interface Needs {
   readonly log: Log
   readonly requestLog: RequestLog
-  readonly pool: Pool
-  readonly files: OpenFiles
+  readonly readiness: Readiness
+  readonly files: Pick<OpenFiles, 'maxConnections'>
   readonly authenticate: Authenticate
   readonly gateway: Pick<Gateway, 'models'>
   /** Of the models as they are in force now. */
@@ -25,12 +24,11 @@ interface Needs {
 }
 
 /** The server that all routes are bound to, with those that tell of the service itself. */
-export function composeHttp({ log, requestLog, pool, files, authenticate, gateway, providers, runtimes }: Needs) {
-  const readiness = createReadiness(pool, files)
+export function composeHttp({ log, requestLog, readiness, files, authenticate, gateway, providers, runtimes }: Needs) {
   const app = createServer({ authenticate, log, requestLog })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
-  return { app, close, readiness }
+  return { app, close }
 }

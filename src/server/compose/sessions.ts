@@ -58,6 +58,7 @@ interface Needs {
   readonly defaultModel: () => string
   readonly runtimes: RuntimeRegistry
   readonly workspaceOf: (sessionId: string) => string
+  readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
 }
 
@@ -129,6 +130,7 @@ export function composeSessions(needs: Needs) {
     queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
     defaultModel: needs.defaultModel,
     dispose: disposal.begin,
+    makeRoom: needs.makeRoom,
   })
 
   return {

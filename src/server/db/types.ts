@@ -518,6 +518,13 @@ export interface DialectSessionTable {
   updated_at: DefaultTime
 }
 
+/** Table `replicas`: one row a process that shares the database. */
+export interface ReplicaTable {
+  id: string
+  folder_id: string | null
+  seen_at: Date
+}
+
 /** Every table of the migrations, for Kysely. int8 is a number, timestamptz a Date (see `createPool`). */
 export interface Database {
   agents: AgentTable
@@ -553,4 +560,5 @@ export interface Database {
   session_memories: SessionMemoriesTable
   environments: EnvironmentTable
   dialect_sessions: DialectSessionTable
+  replicas: ReplicaTable
 }

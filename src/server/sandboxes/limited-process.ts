@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
-import { statfs } from 'node:fs/promises'
 import { type Duplex, Readable, Writable } from 'node:stream'
 import { startChild } from '../platform/child-process.ts'
-import { every } from '../platform/timers.ts'
+import { watchDisk } from './disk-room.ts'
 import { type KeptOutput, keptOutput } from './kept-output.ts'
 import type { ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
 
@@ -39,7 +38,6 @@ interface Bounds {
 }
 
 const complaintBytes = 4096
-const diskPollMs = 250
 
 /** Runs a program to its end, or to the first bound that it hits. Rejects only when it cannot be started. */
 export async function runLimited(launch: Launch, bounds: Bounds): Promise<LimitedRun> {
@@ -81,7 +79,7 @@ function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }
   }
   signal.addEventListener('abort', cancel, { once: true })
   const timer = setTimeout(() => stop('timed_out'), timeoutMs)
-  const stopWatching = watchDisk(launch.folder, limits.freeDiskBytes, () => stop('disk_limit'))
+  const stopWatching = watchDisk(launch.folder, limits, () => stop('disk_limit'))
   return {
     stop,
     outcome: () => outcome,
@@ -92,19 +90,6 @@ function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }
       await stopWatching()
     },
   }
-}
-
-/** Calls `full` when less than `floorBytes` is free, or less than half of what was free at the start. */
-export function watchDisk(folder: string, floorBytes: number, full: () => void): () => Promise<void> {
-  let floor: number | undefined
-  return every(diskPollMs, async () => {
-    // A folder that is gone has been removed on purpose: its command is being stopped already.
-    const disk = await statfs(folder).catch(() => undefined)
-    if (!disk) return
-    const free = disk.bavail * disk.bsize
-    floor ??= Math.min(floorBytes, free / 2)
-    if (free < floor) full()
-  })
 }
 
 /** Starts a program and feeds it what it reads first. */

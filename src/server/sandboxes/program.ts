@@ -2,8 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { startChild } from '../platform/child-process.ts'
 import { pause } from '../platform/timers.ts'
+import { watchDisk } from './disk-room.ts'
 import { keptOutput } from './kept-output.ts'
-import { type Launch, startFed, watchDisk } from './limited-process.ts'
+import { type Launch, startFed } from './limited-process.ts'
 import type { BoundProgram, ProgramExit, ProgramFolders, SandboxLimits, SandboxProgram } from './sandbox.ts'
 
 const keptErrorBytes = 64 * 1024
@@ -31,7 +32,7 @@ function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended
 
   const end = () => launch.end(child)
   signal.addEventListener('abort', end, { once: true })
-  const stopWatching = watchDisk(launch.folder, limits.freeDiskBytes, () => {
+  const stopWatching = watchDisk(launch.folder, limits, () => {
     errors.add(Buffer.from('the disk is full; the program was ended\n'))
     end()
   })

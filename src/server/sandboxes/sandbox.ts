@@ -29,6 +29,8 @@ export interface ExecResult {
   /** Bytes that the command wrote, kept or not. */
   readonly outputBytes: number
   readonly truncated: boolean
+  /** Files that a command had written and that were deleted since it had filled the disk; absent for none. */
+  readonly deletedFiles?: number
 }
 
 /** Of a file that is read or written as a whole. */
@@ -160,6 +162,8 @@ export interface SandboxLimits {
   readonly totalOutputBytes: number
   /** A command that leaves less than this free on the disk of the workspace is stopped. */
   readonly freeDiskBytes: number
+  /** A command that leaves less files than this to make on that disk is stopped. */
+  readonly freeDiskFiles: number
   /** Time between the polite signal and the end of everything, after a time-out. */
   readonly graceMs: number
 }
@@ -175,5 +179,6 @@ export const sandboxLimits: SandboxLimits = {
   outputBytes: MiB,
   totalOutputBytes: 256 * MiB,
   freeDiskBytes: 1024 * MiB,
+  freeDiskFiles: 20_000,
   graceMs: 2_000,
 }

@@ -5,8 +5,11 @@ import { AppError, invalid } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
 import { bubblewrapRemedy } from './bubblewrap-remedy.ts'
+import { markDisk } from './disk-room.ts'
 import { startTrusted } from './program.ts'
 import {
+  type BoundRequest,
+  type ExecResult,
   homeRoot,
   type Isolation,
   type ProgramFolders,
@@ -139,7 +142,7 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       checkCommand(command)
       const either = signal ? AbortSignal.any([signal, disposal.signal]) : disposal.signal
       const bounded = Math.min(Math.max(timeoutMs, 1), maxTimeoutMs)
-      const run = driver.exec(folder, { command, timeoutMs: bounded, signal: either })
+      const run = execWithin(driver, folder, { command, timeoutMs: bounded, signal: either })
       running.add(run)
       try {
         return await run
@@ -153,6 +156,14 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       await Promise.allSettled(running)
     },
   }
+}
+
+/** A command that has filled the disk leaves nothing of that behind: others write to the same disk. */
+async function execWithin(driver: SandboxDriver, folder: string, request: BoundRequest): Promise<ExecResult> {
+  const mark = await markDisk(folder, sandboxLimits)
+  const result = await driver.exec(folder, request)
+  if (result.outcome !== 'disk_limit') return result
+  return { ...result, deletedFiles: await mark.clear() }
 }
 
 /** The kernel takes at most 128 KiB as one argument. */

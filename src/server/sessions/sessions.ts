@@ -16,6 +16,7 @@ import { environmentModel, planSession, type SessionPlan } from './new-session.t
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
 import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
+import { withRoom } from './with-room.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -30,6 +31,8 @@ interface Deps {
   readonly defaultModel: () => string
   /** Stops what runs for a deleted session in this process, and removes what its runtime keeps of it. */
   readonly dispose: (sessionId: string) => Promise<void>
+  /** Deletes the files of a session when the database cannot write for want of room. False when that is not why. */
+  readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
 }
 
 /** The rules of sessions: creation, the queue, interruption and deletion. */
@@ -196,17 +199,19 @@ export function createSessions(deps: Deps) {
       return open(id, caller)
     },
 
-    /** Stops all work, cancels what waits, appends the last event, and removes the sandbox. Repeating it succeeds. */
+    /** Stops all work, cancels what waits, appends the last event, removes the sandbox. Without room the files go first. */
     async remove(id: string, caller: Caller): Promise<void> {
       if (!(await store.find(id, caller.ownerScope))) throw notFound('session', id)
-      await changing(async (client, told) => {
-        const row = await store.lock(client, id)
-        if (!row || row.deleted_at) return
-        await queue.close(client, id, told)
-        await deps.approvals.closeWithin(client, id)
-        await store.markDeleted(client, id)
-        await store.notifyOwner(client, id)
-      })
+      const recordDeletion = () =>
+        changing(async (client, told) => {
+          const row = await store.lock(client, id)
+          if (!row || row.deleted_at) return
+          await queue.close(client, id, told)
+          await deps.approvals.closeWithin(client, id)
+          await store.markDeleted(client, id)
+          await store.notifyOwner(client, id)
+        })
+      await withRoom(cause => deps.makeRoom(id, cause), recordDeletion)
       await deps.dispose(id)
     },
 

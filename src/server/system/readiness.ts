@@ -1,24 +1,32 @@
-import type { Pool } from 'pg'
-import type { OpenFiles } from '../platform/open-files.ts'
+/** Why the process cannot do its work now, in words for the operator; undefined when it can. */
+export type ReadinessCheck = () => Promise<string | undefined>
 
 /** Whether this process should get traffic. */
 export interface Readiness {
-  /** Why not; empty means ready. */
+  /** Why not; empty means ready. The checks run at most every 2 s, and never twice at the same time. */
   reasons(): Promise<readonly string[]>
   /** From now on the process is leaving: never ready again. */
   leave(): void
 }
 
-const databaseTimeoutMs = 2_000
+const freshMs = 2_000
+const checkTimeoutMs = 2_000
 
-/** Ready while the database answers, file descriptors are free and the process is not leaving. */
-export function createReadiness(pool: Pool, files: Pick<OpenFiles, 'shortage'>): Readiness {
+/** Ready while no check has a reason against it and the process is not leaving. */
+export function createReadiness(checks: readonly ReadinessCheck[], nowMs = () => performance.now()): Readiness {
   let isLeaving = false
+  let last: { readonly reasons: Promise<readonly string[]>; readonly untilMs: number } | undefined
+
+  async function runAll(): Promise<readonly string[]> {
+    const found = await Promise.all(checks.map(check => check()))
+    return found.filter(reason => reason !== undefined)
+  }
+
   return {
     async reasons() {
-      const database = (await answersInTime(pool)) ? [] : ['the database does not answer']
-      const { shortage } = files
-      return [...(isLeaving ? ['the process is stopping'] : []), ...database, ...(shortage ? [shortage] : [])]
+      if (!last || last.untilMs <= nowMs()) last = { reasons: runAll(), untilMs: nowMs() + freshMs }
+      const reasons = await last.reasons
+      return isLeaving ? ['the process is stopping', ...reasons] : reasons
     },
     leave() {
       isLeaving = true
@@ -26,11 +34,11 @@ export function createReadiness(pool: Pool, files: Pick<OpenFiles, 'shortage'>):
   }
 }
 
-async function answersInTime(pool: Pool): Promise<boolean> {
-  const late = new Promise<false>(resolve => setTimeout(resolve, databaseTimeoutMs, false).unref())
-  const answer = pool.query('select 1').then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([answer, late])
+/** What `work` finds, or `late` when that takes longer than 2 s. */
+export function inTime<T>(work: Promise<T>, late: T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, checkTimeoutMs, late)
+    timer.unref()
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

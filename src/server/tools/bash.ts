@@ -41,7 +41,7 @@ async function answerOf(result: ExecResult, context: ToolContext): Promise<Answe
 }
 
 /** Why the command did not end well; empty when it did. */
-function ending({ outcome, exitCode }: ExecResult): string {
+function ending({ outcome, exitCode, deletedFiles = 0 }: ExecResult): string {
   switch (outcome) {
     case 'exited':
       if (exitCode === 0) return ''
@@ -53,7 +53,9 @@ function ending({ outcome, exitCode }: ExecResult): string {
     case 'output_limit':
       return '[stopped: far too much output]'
     case 'disk_limit':
-      return '[stopped: the disk is nearly full]'
+      return deletedFiles === 0
+        ? '[stopped: the disk is nearly full]'
+        : `[stopped: the disk is nearly full; ${deletedFiles} files that the command wrote were deleted]`
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../src/contract/events.ts'
-import type { Answer } from '../support/scripted-answer.ts'
-import { saying } from '../support/scripted-service.ts'
-import { send, type Target } from '../support/send.ts'
+import type { Answer } from './scripted-answer.ts'
+import { saying } from './scripted-service.ts'
+import { send, type Target } from './send.ts'
 
 export type ToolCall = NonNullable<Answer['tool_calls']>[number]
 

@@ -1,0 +1,42 @@
+import type { Pool } from 'pg'
+import type { Config } from '../config/config.ts'
+import type { Log } from '../platform/log.ts'
+import type { OpenFiles } from '../platform/open-files.ts'
+import type { Sandboxes } from '../sandboxes/sandboxes.ts'
+import { databaseCheck, folderCheck, isUnwritable } from '../system/checks.ts'
+import { createDiskReserve } from '../system/disk-reserve.ts'
+import { createReadiness } from '../system/readiness.ts'
+import { replicaStore } from '../system/replica-store.ts'
+
+interface Needs {
+  readonly config: Pick<Config, 'dataDir'>
+  readonly log: Log
+  readonly pool: Pool
+  readonly files: Pick<OpenFiles, 'shortage'>
+  /** This process among those of the database. */
+  readonly owner: string
+  readonly sandboxes: Pick<Sandboxes, 'remove'>
+}
+
+/** What the process needs to write: its data folder and the database. */
+export function composeDataFolder({ config, log, pool, files, owner, sandboxes }: Needs) {
+  const { dataDir } = config
+  const replicas = replicaStore(pool)
+  const reserve = createDiskReserve(dataDir, log)
+  const readiness = createReadiness([
+    databaseCheck(() => replicas.seen(owner)),
+    folderCheck(dataDir),
+    async () => files.shortage,
+  ])
+  return {
+    readiness,
+    reserve,
+    /** Deletes the files of a session when the database cannot write for want of room. False when that is not why. */
+    async makeRoom(sessionId: string, cause: unknown): Promise<boolean> {
+      const isFull = await reserve.freeIfFull()
+      if (!isFull && !isUnwritable(cause)) return false
+      await sandboxes.remove(sessionId)
+      return true
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { existsSync, statfsSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freshDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { lack } from '../support/lack.ts'
+import { configFor } from '../support/scripted-service.ts'
+import { startScriptedUpstream } from '../support/scripted-upstream.ts'
+import { send } from '../support/send.ts'
+import { type Service, startService } from '../support/service.ts'
+import { smallVolume } from '../support/small-volume.ts'
+import { toolSession } from '../support/tool-session.ts'
+
+const MiB = 1024 * 1024
+
+/** A service whose data folder is a volume of 400 MiB; the database is elsewhere. */
+async function onSmallVolume(work: (rig: Awaited<ReturnType<typeof rigOf>>) => Promise<void>): Promise<void> {
+  const volume = smallVolume(400)
+  assert.ok(volume, 'this user may not mount a file system')
+  const upstream = await startScriptedUpstream({})
+  const database = await freshDatabase()
+  const service = await startService({ dataDir: volume.folder, config: configFor(upstream), databaseUrl: database.url })
+  try {
+    await work(await rigOf(service))
+  } finally {
+    await service.stop()
+    await upstream.stop()
+    volume.unmount()
+  }
+}
+
+async function rigOf(service: Service) {
+  const { dataDir } = service
+  const freeMiB = () => {
+    const { bavail, bsize } = statfsSync(dataDir)
+    return (bavail * bsize) / MiB
+  }
+  const reserve = join(dataDir, 'reserve')
+  await eventually(() => existsSync(reserve), { what: 'the reserve' })
+  const readiness = async () => (await send(service, 'GET /health/ready')).text
+  return { service, dataDir, freeMiB, reserve, readiness }
+}
+
+if (!lack('bubblewrap')) {
+  test('H6: what a command wrote to fill the disk is deleted, and the service goes on', async () => {
+    await onSmallVolume(async ({ service, freeMiB, readiness }) => {
+      const session = await toolSession(service)
+      const before = freeMiB()
+      const fill = 'mkdir -p deep/er; for i in $(seq 400); do fallocate -l 20M deep/er/f$i || break; done; sleep 20'
+      const [text = ''] = await session.run({ name: 'bash', input: { command: fill } })
+      assert.match(text, /stopped: the disk is nearly full; \d+ files that the command wrote were deleted/)
+      assert.ok(freeMiB() > before / 2 - 30, `${freeMiB()} MiB of ${before} are free`)
+      await eventually(async () => (await readiness()) === '{"status":"ok"}', { withinMs: 20_000 })
+      assert.equal((await send(service, `DELETE /session/${session.id}`)).status, 200)
+      await eventually(() => freeMiB() > before - 50)
+    })
+  })
+}
+
+test('H6: on a full disk the reserve is freed, readiness says so, and deleting a session frees its files', async () => {
+  await onSmallVolume(async ({ service, dataDir, freeMiB, reserve, readiness }) => {
+    const session = await toolSession(service)
+    await session.run({ name: 'write', input: { file_path: 'a', content: 'x' } })
+    const workspace = join(dataDir, 'workspaces', session.id)
+    await writeFile(join(workspace, 'large'), Buffer.alloc(150 * MiB))
+    // Another program on the same disk takes what is left, the freed reserve too.
+    const filler = join(dataDir, 'filler')
+    for (let file = 0; existsSync(reserve); file++)
+      await writeFile(`${filler}${file}`, Buffer.alloc(8 * MiB)).catch(() => undefined)
+    for (let file = 0; freeMiB() > 0.02; file++)
+      await writeFile(`${filler}-small${file}`, Buffer.alloc(16 * 1024)).catch(() => undefined)
+    await eventually(async () => (await readiness()).includes('the data folder cannot be written: its disk is full'))
+    assert.equal((await send(service, `DELETE /session/${session.id}`)).status, 200)
+    assert.ok(!existsSync(workspace), 'the files of the session are still there')
+    for (let file = 0; existsSync(`${filler}${file}`); file++) await rm(`${filler}${file}`)
+    await eventually(async () => (await readiness()) === '{"status":"ok"}', { withinMs: 20_000 })
+    await eventually(() => existsSync(reserve), { what: 'the reserve' })
+  })
+})
