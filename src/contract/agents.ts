@@ -49,6 +49,7 @@ export const AgentWrite = Type.Object({
   description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
   config: Type.Optional(Nullable(AgentConfig)),
   tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
+  mcp_servers: Type.Optional(Type.Unknown({ description: 'Not possible here: nothing but null and an empty list' })),
   harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }), 'Twin of `runtime`, which wins')),
 })
 export type AgentWrite = Static<typeof AgentWrite>

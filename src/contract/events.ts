@@ -101,6 +101,7 @@ const SentEvent = Type.Union([
     deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
   }),
 ])
+export type SentEvent = Static<typeof SentEvent>
 
 export const eventRoutes = {
   list: route({

@@ -152,13 +152,13 @@ test('an agent goes out as a file and comes in as a new agent, skills included, 
     system: 'Base.',
     description: 'D',
     tools: [{ type: 'bash' }],
-    config: { webhook: { secret_key: 'HOOK' }, mcp_servers: [{ url: 'https://x', api_key: 'very-secret' }] },
+    config: { webhook: { secret_key: 'HOOK' }, upstreams: [{ url: 'https://x', api_key: 'very-secret' }] },
   })
   const skillPath = `/api/v1/managed_agents/agents/${agent.id}/skill`
   await done(`POST ${skillPath}`, { content: 'Skill.', save_to_library: false })
   const file = await done<AgentFile>(`GET /api/agents/${agent.id}/export`)
   assert.doesNotMatch(JSON.stringify(file), /very-secret/)
-  assert.deepEqual(file.omitted, ['config.mcp_servers[0].api_key'])
+  assert.deepEqual(file.omitted, ['config.upstreams[0].api_key'])
 
   const made = await done<Agent>('POST /api/agents/import', file)
   assert.notEqual(made.id, agent.id)

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
+import type { SessionEvent } from '../../src/contract/events.ts'
+import type { Session } from '../../src/contract/sessions.ts'
 import { send } from '../support/send.ts'
 import { startService } from '../support/service.ts'
 
-const service = await startService()
+// Nothing answers at the runtimes of these harnesses: no prompt is sent.
+const harnesses = [
+  { alias: 'cur', api_spec: 'cursor', api_base: 'http://127.0.0.1:9', api_key: 'key-0123456789' },
+  { alias: 'other', api_spec: 'claude_managed_agents', api_base: 'http://127.0.0.1:9', api_key: 'key-0123456789' },
+]
+const service = await startService({
+  config: JSON.stringify({ outbound: { allow: ['127.0.0.1:9'] }, runtime_harnesses: harnesses }),
+})
 const agent = { name: 'Ada', owner_id: 'team' }
 const header = 'x-switchyard-ignored'
 
@@ -50,4 +59,85 @@ test('D10: a route of our own refuses an unknown field at any depth, with what w
   const nested = await ask('POST /api/agents/import', { ...file, agent: { ...file.agent, sistem: 'x' } })
   assert.equal(nested.status, 400)
   assert.match(nested.text, /unknown field \\"agent\.sistem\\"; did you mean system\?/)
+})
+
+const repository = 'https://github.com/o/r'
+const eventsOf = async (session: string) =>
+  (await send(service, `GET /v1/sessions/${session}/events`)).json<{ data: SessionEvent[] }>().data
+
+test('D4: a repository is kept on every runtime; one that cannot use it is named in the header and once in the log', async () => {
+  const environment = { repository, ref: 'main', auto_create_pr: true, other: 1 }
+  const made = await ask('POST /session', { environment })
+  const { id, environment: kept } = JSON.parse(made.text) as Session
+  assert.deepEqual(kept, environment)
+  const fields = ['environment.repository', 'environment.ref', 'environment.auto_create_pr']
+  assert.equal(made.ignored, fields.join(', '))
+  const [warning, ...more] = await eventsOf(id)
+  assert.deepEqual(
+    [warning?.type, warning?.['warning']],
+    ['session.warning', { type: 'ignored_fields', message: `runtime builtin ignores ${fields.join(', ')}`, fields }],
+  )
+  assert.deepEqual(more, [])
+  assert.equal((await ask('POST /session', { runtime: 'cur', environment })).ignored, undefined)
+  const other = await ask('POST /session', { runtime: 'other', environment })
+  assert.equal(other.ignored, 'environment.auto_create_pr')
+})
+
+test('D4: any item of tools is kept, and named where the runtime of the agent cannot carry it', async () => {
+  const tools = [{ type: 'bash' }, { type: 'browser', size: 3 }, 'words', { name: 'x' }]
+  const made = await ask('POST /api/agents', { ...agent, tools })
+  assert.deepEqual([made.status, made.ignored], [201, 'tools[1], tools[2], tools[3]'])
+  const { id, tools: kept } = JSON.parse(made.text) as Agent
+  assert.deepEqual(kept, tools)
+  const session = await ask('POST /session', { agent_id: id })
+  assert.equal(session.ignored, 'tools[1], tools[2], tools[3]')
+  const [warning] = await eventsOf((JSON.parse(session.text) as Session).id)
+  assert.equal(warning?.type, 'session.warning')
+  const moved = await ask(`PATCH /api/agents/${id}`, { ...agent, runtime: 'cur' })
+  assert.equal(moved.ignored, 'tools[0], tools[1], tools[2], tools[3]')
+})
+
+test('D4: entries that cannot work, and wrong entries of a known type, are 400 in both dialects of agents', async () => {
+  const toolset = 'agent_toolset_20260401'
+  const mcp = { type: 'mcp_toolset', mcp_server_name: 'wiki' }
+  const custom = { type: 'custom', name: 'ring', description: 'Rings', input_schema: { type: 'object' } }
+  const servers = [{ type: 'url', name: 'wiki', url: 'https://wiki.example/mcp' }]
+  for (const [fields, message] of [
+    [{ tools: [mcp] }, /tools\[0\] of type mcp_toolset is not possible/],
+    [{ tools: [{ type: 'bash' }, custom] }, /tools\[1\] of type custom is not possible/],
+    [{ tools: mcp }, /tools of type mcp_toolset/],
+    [{ tools: [{ type: toolset, configs: 'bash' }] }, /tools\[0\]\.configs must be a list/],
+    [{ tools: [{ type: toolset, configs: [{ enabled: true }] }] }, /tools\[0\]\.configs\[0\]\.name/],
+    [{ tools: [{ type: 'bash', enabled: 'no' }] }, /tools\[0\]\.enabled must be true or false/],
+    [{ tools: [{ type: 'bash', permission_policy: 'sometimes' }] }, /tools\[0\]\.permission_policy must be one of/],
+    [{ tools: { bash: 'no' } }, /tools\.bash must be true, false or an object/],
+    [{ mcp_servers: servers }, /mcp_servers is not possible/],
+    [{ config: { mcp_servers: servers } }, /config\.mcp_servers is not possible/],
+  ] as const) {
+    const { status, text } = await ask('POST /api/agents', { ...agent, ...fields })
+    assert.equal(status, 400, JSON.stringify(fields))
+    assert.match(text, message)
+  }
+  for (const fields of [{ tools: [mcp] }, { tools: [custom] }, { mcp_servers: servers }]) {
+    const { status, text } = await ask('POST /v1/agents', { name: 'A', model: 'demo', ...fields })
+    assert.equal(status, 400, text)
+  }
+  const carried = { tools: [mcp], config: { mcp_servers: servers }, runtime: 'other' }
+  const made = await ask('POST /api/agents', { ...agent, ...carried })
+  assert.deepEqual([made.status, made.ignored], [201, undefined], made.text)
+})
+
+test('D5: the environment of cursor is checked', async () => {
+  for (const [environment, message] of [
+    [{ repository: 'not a url' }, /environment\.repository must be the URL of a repository/],
+    [{ repository: 5 }, /environment\.repository must/],
+    [{ repository, ref: 7 }, /environment\.ref must be the name of a branch/],
+    [{ repository, auto_create_pr: 'yes' }, /environment\.auto_create_pr must be true or false/],
+  ] as const) {
+    const { status, text } = await ask('POST /session', { runtime: 'cur', environment })
+    assert.equal(status, 400, JSON.stringify(environment))
+    assert.match(text, message)
+  }
+  const good = { repository: 'ssh://git@example.com/o/r.git', ref: 'main', auto_create_pr: false }
+  assert.equal((await ask('POST /session', { runtime: 'cur', environment: good })).status, 200)
 })

@@ -112,7 +112,7 @@ export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 1
         await Promise.all(ids.map(id => runner.settled(id)))
       }
     },
-    create: async () => (await rules.create({}, masterCaller, undefined)).id,
+    create: async () => (await rules.create({}, masterCaller, undefined)).session.id,
     prompt: (id: string, text: string, mode?: PromptMode) =>
       rules.prompt(
         id,

@@ -9,6 +9,7 @@ import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
+import type { Carried } from './carried.ts'
 import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
 import { checkRunDefaults } from './run-defaults.ts'
 import type { AgentFilter, AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
@@ -19,6 +20,7 @@ interface Deps {
   readonly defaults: () => AgentDefaults
   /** True for a built-in runtime and a registered harness. */
   readonly isRuntime: (id: string) => Promise<boolean>
+  readonly carried: Carried
   readonly audit: Audit
   /** Replaces secrets by the marker. */
   readonly secrets: Parameters<typeof agentFile>[1]
@@ -27,7 +29,7 @@ interface Deps {
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 
-export function createAgents({ store, defaults, isRuntime, audit, secrets }: Deps) {
+export function createAgents({ store, defaults, isRuntime, carried, audit, secrets }: Deps) {
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -103,11 +105,14 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     await checkPin(undefined, write, by.caller)
     const fields = { ...newAgentFields(write, defaults()), skills: skills ?? [] }
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
+    await carried.check(write, fields)
     return store.insert(values, idempotency, recorded(action, by.actor))
   }
 
   return {
     get,
+    checkCarried: carried.check,
+    ignored: carried.ignored,
 
     list: (owner: string | undefined, caller: Caller, page: PageOf & AgentFilter): Promise<StoredAgent[]> =>
       caller.ownerScope !== undefined && owner !== undefined && owner !== caller.ownerScope
@@ -124,6 +129,7 @@ export function createAgents({ store, defaults, isRuntime, audit, secrets }: Dep
     async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
       await checkWrite(write, by.caller)
       await checkPin(id, write, by.caller)
+      await carried.check(write, applyWrite(await get(id, by.caller), write, defaults()))
       return change('update', { id, ...by }, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
     },
 

@@ -1,11 +1,17 @@
 import type { FastifyInstance } from 'fastify'
-import { agentRoutes } from '../../contract/agents.ts'
-import { bind } from '../http/bind.ts'
+import { type Agent, agentRoutes } from '../../contract/agents.ts'
+import { bind, type Meta } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import type { Agents } from './agents.ts'
 
 /** The agent routes. A scoped caller sees and writes only its owner's agents. */
 export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }): void {
+  const naming = async (written: Promise<Agent>, { ignore }: Meta): Promise<Agent> => {
+    const agent = await written
+    ignore(await agents.ignored(agent))
+    return agent
+  }
+
   bind(app, agentRoutes.list, async ({ query }, caller) => {
     const { items, next_cursor } = await pageOf(
       query,
@@ -14,12 +20,12 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     )
     return { agents: items, next_cursor }
   })
-  bind(app, agentRoutes.create, ({ body }, caller, { actor, idempotency }) =>
-    agents.create(body, { caller, actor }, idempotency),
+  bind(app, agentRoutes.create, ({ body }, caller, meta) =>
+    naming(agents.create(body, { caller, actor: meta.actor }, meta.idempotency), meta),
   )
   bind(app, agentRoutes.get, ({ params }, caller) => agents.get(params.agent_id, caller))
-  bind(app, agentRoutes.update, ({ params, body }, caller, { actor }) =>
-    agents.update(params.agent_id, body, { caller, actor }),
+  bind(app, agentRoutes.update, ({ params, body }, caller, meta) =>
+    naming(agents.update(params.agent_id, body, { caller, actor: meta.actor }), meta),
   )
   bind(app, agentRoutes.remove, async ({ params }, caller, { actor }) => {
     await agents.remove(params.agent_id, { caller, actor })
@@ -47,10 +53,11 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     agents.diff(params.agent_id, { from: params.version, to: query.to }, caller),
   )
   bind(app, agentRoutes.export, ({ params }, caller) => agents.export(params.agent_id, caller))
-  bind(app, agentRoutes.import, ({ body, query }, caller, { actor, idempotency }) =>
-    agents.import(body, { name: query.name, owner_id: query.owner_id, idempotency }, { caller, actor }),
-  )
-  bind(app, agentRoutes.rollback, ({ params }, caller, { actor }) =>
-    agents.rollback(params.agent_id, params.version, { caller, actor }),
+  bind(app, agentRoutes.import, ({ body, query: { name, owner_id } }, caller, meta) => {
+    const { actor, idempotency } = meta
+    return naming(agents.import(body, { name, owner_id, idempotency }, { caller, actor }), meta)
+  })
+  bind(app, agentRoutes.rollback, ({ params }, caller, meta) =>
+    naming(agents.rollback(params.agent_id, params.version, { caller, actor: meta.actor }), meta),
   )
 }

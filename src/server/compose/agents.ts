@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import { createAgents } from '../agents/agents.ts'
+import { createCarried } from '../agents/carried.ts'
 import { serveAgents } from '../agents/routes.ts'
 import { agentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -15,7 +16,7 @@ import { skillStore } from '../skills/store.ts'
 interface Needs {
   readonly db: Kysely<Database>
   readonly audit: Audit
-  readonly runtimes: Pick<RuntimeRegistry, 'find'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'findings'>
   /** The id of the runtime of agents that name none. */
   readonly defaultRuntime: string
   readonly defaultModel: () => string
@@ -28,6 +29,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
     store: agentRows,
     defaults: () => ({ model: defaultModel(), runtime: defaultRuntime }),
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
+    carried: createCarried(runtimes),
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },
   })

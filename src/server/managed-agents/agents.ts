@@ -12,7 +12,10 @@ import type { AgentTimesStore } from './agent-times-store.ts'
 import { metadataIn, patched } from './metadata.ts'
 
 interface Deps {
-  readonly agents: Pick<Agents, 'get' | 'version' | 'versions' | 'list' | 'createCarrying' | 'revise' | 'setStatus'>
+  readonly agents: Pick<
+    Agents,
+    'get' | 'version' | 'versions' | 'list' | 'createCarrying' | 'revise' | 'setStatus' | 'checkCarried' | 'ignored'
+  >
   readonly times: AgentTimesStore
   /** Those of the given skills that the caller's library has. */
   readonly skillsAmong: (caller: Caller, ids: readonly string[]) => Promise<readonly Skill[]>
@@ -44,8 +47,18 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
     return wanted.flatMap(id => found.find(skill => skill.id === id) ?? [])
   }
 
+  /** Throws `invalid` for tools and servers of a setup that the runtime of the agent cannot call. */
+  async function checkSetup({ tools, mcp_servers: servers }: Setup, runtime: unknown): Promise<void> {
+    const config = { runtime, ...(servers && { mcp_servers: servers }) }
+    await agents.checkCarried({ tools: [...(tools ?? [])], config }, { tools: tools ?? [], config })
+  }
+
   return {
     foundFor,
+    checkSetup,
+
+    /** Names of what the runtime of an agent cannot carry. */
+    ignored: async (id: string, caller: Caller): Promise<string[]> => agents.ignored(await agents.get(id, caller)),
 
     async get(id: string, version: number | undefined, caller: Caller): Promise<ManagedAgent> {
       if (version === undefined) return presentOne(await agents.get(id, caller))
@@ -57,6 +70,7 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     async create(body: ManagedAgentCreate, by: By, idempotency: Idempotency | undefined): Promise<ManagedAgent> {
       const { name, description, metadata } = body
+      await checkSetup(body, metadata?.[runtimeKey] ?? 'builtin')
       const found = await foundFor(body, by.caller)
       const setup = { ...body, tools: body.tools ?? [] }
       const made = withSetup({ ...nothing, model: '' }, setup, { blocks, found })
@@ -79,6 +93,7 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     /** What changes nothing makes no version. */
     async update(id: string, body: ManagedAgentUpdate, by: By): Promise<ManagedAgent> {
+      await checkSetup(body, (await agents.get(id, by.caller)).config['runtime'])
       const found = await foundFor(body, by.caller)
       const revised = await agents.revise({ id, ...by }, before => {
         checkRevision(before, body.version)

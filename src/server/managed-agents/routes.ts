@@ -12,17 +12,21 @@ import { archivedIn, statusesOf } from './statuses.ts'
 
 /** The agents of the Managed Agents dialect: the same records as under `/api/agents`. */
 export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: ManagedAgents }): void {
-  bind(app, managedAgentRoutes.create, ({ body }, caller, { actor, idempotency }) =>
-    agents.create(body, { caller, actor }, idempotency),
-  )
+  bind(app, managedAgentRoutes.create, async ({ body }, caller, { actor, idempotency, ignore }) => {
+    const agent = await agents.create(body, { caller, actor }, idempotency)
+    ignore(await agents.ignored(agent.id, caller))
+    return agent
+  })
   bind(app, managedAgentRoutes.list, ({ query }, caller) => {
     const filter = { ...createdRange(query), without: query.include_archived ? undefined : ('archived' as const) }
     return listOf(query, page => agents.list({ ...page, ...filter }, caller), byId)
   })
   bind(app, managedAgentRoutes.get, ({ params, query }, caller) => agents.get(params.agent_id, query.version, caller))
-  bind(app, managedAgentRoutes.update, ({ params, body }, caller, { actor }) =>
-    agents.update(params.agent_id, body, { caller, actor }),
-  )
+  bind(app, managedAgentRoutes.update, async ({ params, body }, caller, { actor, ignore }) => {
+    const agent = await agents.update(params.agent_id, body, { caller, actor })
+    ignore(await agents.ignored(agent.id, caller))
+    return agent
+  })
   bind(app, managedAgentRoutes.archive, ({ params }, caller, { actor }) =>
     agents.archive(params.agent_id, { caller, actor }),
   )
@@ -59,9 +63,11 @@ export function serveEnvironments(app: FastifyInstance, { environments }: { envi
 
 /** The sessions of the Managed Agents dialect; their events have routes of their own. */
 export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessions: DialectSessions }): void {
-  bind(app, dialectSessionRoutes.create, ({ body }, caller, { idempotency }) =>
-    sessions.create(body, caller, idempotency),
-  )
+  bind(app, dialectSessionRoutes.create, async ({ body }, caller, { idempotency, ignore }) => {
+    const { session, ignored } = await sessions.create(body, caller, idempotency)
+    ignore(ignored)
+    return session
+  })
   bind(app, dialectSessionRoutes.list, ({ query }, caller) => {
     const statuses = statusesOf(query.statuses ?? query['statuses[]'])
     const filter = {

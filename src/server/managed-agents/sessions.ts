@@ -36,7 +36,7 @@ interface Deps {
   readonly toSession: (row: SessionRow) => Session
   readonly withOverrides: (agent: StoredAgent, environment: SessionRow['environment']) => StoredAgent
   readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly managedAgents: Pick<ManagedAgents, 'foundFor'>
+  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
   readonly blocks: SkillBlocks
@@ -99,13 +99,14 @@ export function createDialectSessions(deps: Deps) {
   }
 
   /** What the environment of the session says of an agent that runs otherwise. */
-  async function changesOf({ id, version, setup }: WantedAgent, caller: Caller) {
+  async function changesOf({ id, version, setup }: WantedAgent, runtime: string | undefined, caller: Caller) {
     if (!setup) return {}
     const current = await deps.agents.find(id, caller.ownerScope)
     if (!current) throw notFound('agent', id)
     const wanted = version ?? current.config['pinned_version']
     const chosen = typeof wanted === 'number' ? (await deps.agents.version(id, wanted))?.agent : current
     if (!chosen) throw notFound('version', String(wanted))
+    await deps.managedAgents.checkSetup(setup, runtime ?? chosen.config['runtime'])
     return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
   }
 
@@ -117,10 +118,10 @@ export function createDialectSessions(deps: Deps) {
       const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
       const wanted = wantedAgent(body.agent)
       const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
-      const changes = await changesOf(wanted, caller)
+      const runtime = metadata[runtimeKey]
+      const changes = await changesOf(wanted, runtime, caller)
       const environment = { ...repositoryOf(body.resources), environment_id, config, ...changes }
       const first = events[0]?.content[0]?.text
-      const runtime = metadata[runtimeKey]
       const plan = {
         agent_id: wanted.id,
         environment,
@@ -130,6 +131,7 @@ export function createDialectSessions(deps: Deps) {
         ...(runtime !== undefined && { runtime }),
       }
       let tell = () => {}
+      let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
           const messages = events.map(({ content }) => content)
@@ -137,11 +139,14 @@ export function createDialectSessions(deps: Deps) {
           await store.insert(client, made.id, { environment_id, metadata, vault_ids, is_untitled: !title?.trim() })
           if (body.budget) await setBudget(client, made.id, body.budget)
           tell = made.tell
+          ignored = made.ignored
           return { id: made.id }
         }),
       )
       tell()
-      return get(id, caller)
+      // A repository is a resource in the words of the dialect.
+      const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, 'resources[0]'))
+      return { session: await get(id, caller), ignored: [...new Set(named)] }
     },
 
     /** Only what differs is written, and told to readers. */

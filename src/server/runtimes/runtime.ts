@@ -150,12 +150,31 @@ export interface DisposedSession {
   readonly refs: ProviderRefs
 }
 
+/** What an agent and a session ask of their runtime besides prompts. */
+export interface Wishes {
+  /** The agent's `tools`, as sent. */
+  readonly tools: unknown
+  readonly config: Readonly<Record<string, unknown>>
+  /** Of the session; undefined: there is none yet. */
+  readonly environment?: Readonly<Record<string, unknown>>
+}
+
+/** Something that a runtime cannot carry. */
+export interface Finding {
+  /** `environment.ref`, `tools[1]`. */
+  readonly field: string
+  /** Why it is refused, as a sentence goes on after the name of the field. Undefined: it is stored, and has no effect. */
+  readonly problem?: string
+}
+
 /** The runtimes of this server: those that are built in, and harnesses by their alias. */
 export interface RuntimeRegistry {
   /** By built-in id or alias, with the credential that is stored now; undefined when there is none of that name. */
   find(name: string): Promise<Runtime | undefined>
   /** Why no session may begin on it: not known, or without a credential. Undefined when one may. */
   refusal(name: string): Promise<string | undefined>
+  /** What the runtime of that name cannot carry; nothing for an unknown one. */
+  findings(name: string, wishes: Wishes): Promise<readonly Finding[]>
   /** All of them, built-in ones first. */
   list(): Promise<readonly RuntimeInfo[]>
 }

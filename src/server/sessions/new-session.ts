@@ -5,11 +5,12 @@ import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { withOverrides } from './agent-overrides.ts'
 import type { NewSession } from './session-store.ts'
 
 interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal' | 'findings'>
   readonly defaultModel: () => string
 }
 
@@ -19,6 +20,8 @@ export interface SessionPlan {
   readonly model: string
   /** US dollars that the session may cost, as its agent has it; undefined: no limit of its own. */
   readonly budgetUsd: number | undefined
+  /** Fields of the session and of its agent that its runtime cannot carry: `environment.ref`, `tools[1]`. */
+  readonly ignored: readonly string[]
 }
 
 /** Checks a creation body and fills in what it leaves out. Gaps: section 5. */
@@ -45,7 +48,22 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     timezone,
   }
   const model = body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel()
-  return { session, model, budgetUsd: budgetOf(agent) }
+  const ignored = await ignoredBy(deps, runtime, { environment, agent })
+  return { session, model, budgetUsd: budgetOf(agent), ignored }
+}
+
+interface Asking {
+  readonly environment: NonNullable<SessionCreate['environment']>
+  readonly agent: Agent | undefined
+}
+
+/** What the runtime cannot carry. Throws `invalid` for a wrong environment; an agent is as it was stored. */
+async function ignoredBy({ runtimes }: Deps, runtime: string, { environment, agent }: Asking): Promise<string[]> {
+  const { tools, config } = withOverrides(agent ?? { system: '', tools: {}, config: {} }, environment)
+  const findings = await runtimes.findings(runtime, { tools, config, environment })
+  const wrong = findings.find(({ field, problem }) => problem !== undefined && field.startsWith('environment.'))
+  if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
+  return findings.map(({ field }) => field)
 }
 
 /** The runtime that `runtime` or `harness` names, else `fallback`. Throws `invalid` for one that takes no session. */

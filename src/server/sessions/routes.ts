@@ -47,9 +47,11 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return { ...body, model: await modelName(named, () => sessions.check(body, caller)) }
   }
 
-  bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency }) =>
-    opencodeSession(await sessions.create(await wanted(body ?? {}, caller), caller, idempotency)),
-  )
+  bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency, ignore }) => {
+    const { session, ignored } = await sessions.create(await wanted(body ?? {}, caller), caller, idempotency)
+    ignore(ignored)
+    return opencodeSession(session)
+  })
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
     const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }
     const { items, next_cursor } = await pageOf(

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
-import type { SessionEvent } from '../../contract/events.ts'
+import type { SentEvent, SessionEvent } from '../../contract/events.ts'
 import type { Prompt, PromptMode, PromptPart, Session, SessionCreate, SessionStatus } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
@@ -12,6 +12,7 @@ import { AppError, invalid, notFound } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Approvals } from './approvals.ts'
 import type { Appended, EventLog } from './event-log.ts'
+import { ignoredWarning } from './ignored-warning.ts'
 import { environmentModel, planSession, type SessionPlan } from './new-session.ts'
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
@@ -26,7 +27,7 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
   readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly approvals: Pick<Approvals, 'decideWithin' | 'closeWithin'>
-  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal' | 'findings'>
   readonly queue: PromptQueue
   readonly defaultModel: () => string
   /** Stops what runs for a deleted session in this process, and removes what its runtime keeps of it. */
@@ -54,7 +55,8 @@ export function createSessions(deps: Deps) {
   }
 
   /** Adds the session with its first messages. */
-  async function add(client: PoolClient, { session, model, budgetUsd }: SessionPlan, first: First): Promise<void> {
+  async function add(client: PoolClient, plan: SessionPlan, first: First): Promise<void> {
+    const { session, model, budgetUsd, ignored } = plan
     const { id } = session
     await store.insert(client, session)
     if (budgetUsd !== undefined) {
@@ -62,6 +64,9 @@ export function createSessions(deps: Deps) {
       await deps.budgets.setLimits(client, { scope: 'session', scope_id: id }, limits)
     }
     const { caller, told } = first
+    if (ignored.length > 0) {
+      told.push(await eventLog.appendByCaller(client, id, [ignoredWarning(session.runtime, ignored)]))
+    }
     for (const parts of first.messages) await queue.enqueue(client, { id, caller, prompt: { parts, model } }, told)
   }
 
@@ -123,18 +128,22 @@ export function createSessions(deps: Deps) {
       const plan = await planSession({ ...deps, agents }, body, caller)
       const told: Appended[] = []
       await add(client, plan, { caller, told, messages })
-      return { id: plan.session.id, tell: () => told.forEach(eventLog.tell) }
+      return { id: plan.session.id, ignored: plan.ignored, tell: () => told.forEach(eventLog.tell) }
     },
 
     /** Those of the given sessions that the caller may see and that were not deleted. */
     among: (ids: readonly string[], caller: Caller): Promise<SessionRow[]> => store.among(ids, caller.ownerScope),
 
     /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
-    async create(body: SessionCreate, caller: Caller, idempotency: Idempotency | undefined): Promise<Session> {
+    async create(
+      body: SessionCreate,
+      caller: Caller,
+      idempotency: Idempotency | undefined,
+    ): Promise<{ session: Session; ignored: readonly string[] }> {
       const plan = await planSession(deps, body, caller)
       const { id } = plan.session
       const messages = body.prompt === undefined ? [] : [textOf(body.prompt)]
-      return changing((client, told) =>
+      const session = await changing((client, told) =>
         once(sqlOfClient(client), idempotency, async () => {
           await add(client, plan, { caller, told, messages })
           const row = await store.find(id, undefined, client)
@@ -142,6 +151,7 @@ export function createSessions(deps: Deps) {
           return toSession(row)
         }),
       )
+      return { session, ignored: plan.ignored }
     },
 
     /** Queues a prompt; resolves after the commit. The prompt's id, the same for a repeated message id or key. */
@@ -287,13 +297,3 @@ interface ListFilter {
   readonly status: SessionStatus | undefined
   readonly withDeleted: boolean
 }
-
-type SentEvent =
-  | { readonly type: 'user.message'; readonly content: readonly PromptPart[] }
-  | { readonly type: 'user.interrupt' }
-  | {
-      readonly type: 'user.tool_confirmation'
-      readonly tool_use_id: string
-      readonly result: 'allow' | 'deny'
-      readonly deny_message?: string | null
-    }

@@ -45,7 +45,7 @@ const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?
   ['a name of Object is no policy', [{ type: 'read', permission_policy: 'constructor' }], 'read:ask', 1],
   ['a misspelt tool never gives more', [{ type: 'reed' }], '', 1],
   ['an entry without a type is skipped', [{ name: 'read' }, 'read', null, 7], '', 4],
-  ['tools of others are left to them, and replace ours', [{ type: 'mcp_toolset' }, { type: 'custom' }], ''],
+  ['tools of others are skipped, and replace ours', [{ type: 'mcp_toolset' }, { type: 'custom' }], '', 2],
   ['a config for a tool that we lack warns', [{ type: toolset, configs: [{ name: 'web_search' }] }], all, 1],
   ['configs that are no list are ignored', [{ type: toolset, configs: 'bash', default_config: 7 }], all],
   [

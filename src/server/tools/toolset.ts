@@ -40,9 +40,11 @@ const policies: Readonly<Record<string, ToolPolicy>> = {
   always_deny: 'deny',
 }
 
-/** Entries that other parts of the server read. */
-const othersTypes = new Set(['mcp_toolset', 'custom'])
-const toolsetType = /^agent_toolset_\d{8}$/
+/** Words that say what happens when the model calls a tool. */
+export const toolPolicies: readonly string[] = Object.keys(policies)
+
+/** True for the type of an entry that means the whole toolset. */
+export const isToolsetType = (type: string): boolean => /^agent_toolset_\d{8}$/.test(type)
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -73,17 +75,20 @@ function entriesOf(agentTools: unknown): readonly unknown[] {
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const isBuiltin = (name: string): boolean => everyTool.some(tool => tool.name === name)
+/** Names of the tools that an entry can enable. */
+export const toolNames: readonly string[] = everyTool.map(({ name }) => name)
+
+export const isToolName = (name: string): boolean => toolNames.includes(name)
 
 function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   const type = isFields(entry) ? entry['type'] : undefined
   if (!isFields(entry) || typeof type !== 'string') {
     warnings.push('tools: an entry without a type is skipped')
-  } else if (toolsetType.test(type)) {
+  } else if (isToolsetType(type)) {
     applyToolset(entry, chosen, warnings)
-  } else if (isBuiltin(type)) {
+  } else if (isToolName(type)) {
     choose(type, [entry], chosen, warnings)
-  } else if (!othersTypes.has(type)) {
+  } else {
     warnings.push(`tools: entry of unknown type ${JSON.stringify(type.slice(0, 100))} is skipped`)
   }
 }
@@ -102,7 +107,7 @@ function applyToolset(entry: Fields, chosen: Map<string, ToolPolicy>, warnings: 
   const configs = Array.isArray(entry['configs']) ? entry['configs'] : []
   for (const config of configs) {
     const name = isFields(config) && typeof config['name'] === 'string' ? config['name'] : ''
-    if (isBuiltin(name)) choose(name, [config, common], chosen, warnings)
+    if (isToolName(name)) choose(name, [config, common], chosen, warnings)
     else warnings.push(`tools: there is no built-in tool ${JSON.stringify(name.slice(0, 100))}`)
   }
 }

@@ -9,6 +9,7 @@ import {
   type RuntimeRegistry,
 } from '../runtime.ts'
 import { builtInRuntimes } from './catalogue.ts'
+import { findingsFor } from './findings.ts'
 import { createKeptRuntimes } from './kept-runtimes.ts'
 import type { KnownRuntime, KnownRuntimes } from './known-runtimes.ts'
 import { ownAgentRuntime, ownHarness, type Shown, toAgentRuntime, toHarness } from './records.ts'
@@ -67,6 +68,11 @@ export function createRegistry({ builtin, kinds, known, store }: Deps): Registry
       if (name === builtin.id) return undefined
       const found = await known.find(name)
       return found ? found.problem : 'is not known; see GET /api/capabilities for those that are'
+    },
+
+    async findings(name, wishes) {
+      const spec = name === builtin.id ? 'builtin' : (await known.find(name))?.spec
+      return spec === undefined ? [] : findingsFor(spec, wishes)
     },
 
     async list() {

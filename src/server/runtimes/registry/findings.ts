@@ -1,0 +1,61 @@
+import { isRecord, recordsOf } from '../../platform/json.ts'
+import type { ApiSpec, Finding, Wishes } from '../runtime.ts'
+import { toolFindings } from './tool-findings.ts'
+
+type Spec = ApiSpec | 'builtin'
+
+type EnvironmentField = 'repository' | 'ref' | 'auto_create_pr'
+
+/** Fields of a session's `environment` that a runtime uses. */
+const environmentOf: Readonly<Record<Spec, readonly EnvironmentField[]>> = {
+  builtin: [],
+  acp: [],
+  opencode: [],
+  claude_managed_agents: ['repository', 'ref'],
+  cursor: ['repository', 'ref', 'auto_create_pr'],
+}
+
+/** What a runtime of that protocol cannot carry of what an agent and a session ask for. Rulings: 1. */
+export function findingsFor(spec: Spec, { tools, config, environment }: Wishes): Finding[] {
+  const servers = recordsOf(config['mcp_servers'])
+  return [
+    ...(environment === undefined ? [] : environmentFindings(spec, environment)),
+    ...toolFindings({ spec, tools, servers }),
+    ...(servers.length > 0 && spec !== 'claude_managed_agents' ? [noServers] : []),
+  ]
+}
+
+const noServers: Finding = {
+  field: 'config.mcp_servers',
+  problem: 'is not possible: the runtime calls no MCP servers',
+}
+
+function environmentFindings(spec: Spec, environment: NonNullable<Wishes['environment']>): Finding[] {
+  const isUsed = (name: EnvironmentField) => environmentOf[spec].includes(name)
+  const { repository, source } = environment
+  const hasRepository = isGiven(repository) || (isRecord(source) && isGiven(source['repository']))
+  return (Object.keys(checks) as EnvironmentField[]).flatMap(name => {
+    const value = environment[name]
+    if (!isGiven(value)) return []
+    const field = `environment.${name}`
+    const problem = isUsed(name) ? checks[name](value) : undefined
+    if (problem !== undefined) return [{ field, problem }]
+    // A branch of no repository means nothing.
+    return isUsed(name) && hasRepository ? [] : [{ field }]
+  })
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+/** Undefined for a value that can be used. */
+const checks: Readonly<Record<EnvironmentField, (value: unknown) => string | undefined>> = {
+  repository: value => (isUrl(value) ? undefined : 'must be the URL of a repository, such as https://github.com/o/r'),
+  ref: value =>
+    typeof value === 'string' && value.trim() !== '' ? undefined : 'must be the name of a branch, tag or commit',
+  auto_create_pr: value => (typeof value === 'boolean' ? undefined : 'must be true or false'),
+}
+
+const schemes: readonly string[] = ['https:', 'http:', 'ssh:', 'git:']
+
+const isUrl = (value: unknown): boolean =>
+  typeof value === 'string' && URL.canParse(value) && schemes.includes(new URL(value).protocol)

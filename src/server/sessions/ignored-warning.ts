@@ -1,0 +1,15 @@
+import type { NewEvent } from '../../contract/events.ts'
+
+const maxNamed = 20
+const maxNameLength = 64
+
+/** Tells the readers of a session what its runtime cannot carry, once. */
+export function ignoredWarning(runtime: string, ignored: readonly string[]): NewEvent {
+  const named = ignored.slice(0, maxNamed).map(name => [...name].slice(0, maxNameLength).join(''))
+  const rest = ignored.length - named.length
+  const list = [...named, ...(rest > 0 ? [`${rest} more`] : [])].join(', ')
+  return {
+    type: 'session.warning',
+    warning: { type: 'ignored_fields', message: `runtime ${runtime} ignores ${list}`, fields: named },
+  }
+}
