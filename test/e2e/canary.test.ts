@@ -152,7 +152,7 @@ async function runSessions(key: string): Promise<string> {
   const { id } = (await ask('POST /session', { key, body: { agent_id } })).json<Session>()
   const look = `env; cat /proc/*/environ /proc/*/cmdline ${dataDir}/* ${dataDir}/../*/encryption.key; ls -a / ~ ..`
   const prompt = (text: string) => ({ model: { modelID: 'plain' }, parts: [{ type: 'text', text }] })
-  for (const text of ['MODE:status400', 'MODE:status401', `MODE:tool:${look}`]) {
+  for (const text of ['MODE:status400', 'MODE:status401', 'MODE:said', `MODE:tool:${look}`]) {
     const answer = await ask(`POST /session/${id}/message`, { key, body: prompt(text) })
     assert.equal(answer.status, 200, answer.text)
   }
@@ -294,7 +294,7 @@ const allowed: readonly AllowedPlace[] = [
   },
 ]
 
-test('S17, S40, S41: no secret is anywhere but where it must be, whatever upstreams echo and tools look for', async () => {
+test('M8, S17, S40, S41: no secret is anywhere but where it must be, whatever upstreams echo and tools look for', async () => {
   const provider = plant('stored key of a provider', core => `sk-or-${core}`)
   await ask('PUT /api/providers/openrouter', { body: { api_key: provider, api_base: anthropic } })
   await ask('POST /api/providers/openrouter/test')

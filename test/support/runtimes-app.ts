@@ -6,6 +6,7 @@ import { auditStore } from '../../src/server/audit/store.ts'
 import type { ConfiguredHarness } from '../../src/server/config/config.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
+import { wholeEchoes } from '../../src/server/platform/echoes.ts'
 import { createLog, type Log } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
 import { createKeyring } from '../../src/server/platform/seal.ts'
@@ -113,7 +114,7 @@ export async function runtimeApps() {
       guard,
     })
     const builtin = silentRuntime('builtin', () => undefined)
-    const registry = createRegistry({ builtin, kinds, known, store })
+    const registry = createRegistry({ builtin, kinds, known, store, modelSecrets: () => wholeEchoes([]) })
     const changes = createRuntimeChanges({
       store,
       seals,

@@ -77,7 +77,7 @@ export async function composeRuntimes(needs: Needs) {
   const seals = createRuntimeSeals(keyring)
   const asked = runtimeStore(createKysely(needs.callPool))
   const known = createKnownRuntimes({ store: asked, seals, speaks: spec => kinds.has(spec), configured, guard })
-  const registry = createRegistry({ builtin, kinds, known, store: asked })
+  const registry = createRegistry({ builtin, kinds, known, store: asked, modelSecrets: gateway.echoes })
   const changes = createRuntimeChanges({ store, seals, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, known, store, nowMs: () => performance.now() })
   const looks = createLooks({ known, probes, store, log })

@@ -9,6 +9,7 @@ import { isRaw } from './lanes.ts'
 import { costOf, lesserUsd } from './prices/cost.ts'
 import type { ModelPrice } from './prices/price-book.ts'
 import type { Degradation } from './translated/degradations.ts'
+import { withoutSecrets } from './upstream/scrub.ts'
 
 interface Ended {
   readonly outcome: Outcome
@@ -73,6 +74,9 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
   const { usage } = outcome
   const payers = payersOf(call)
   const deployment = target?.deployment
+  // An upstream chooses these words, and may put its credential there.
+  const clean = <T extends string | null | undefined>(text: T) =>
+    text && deployment ? withoutSecrets(text, deployment) : text
   return {
     id: newId('use'),
     request_id: call.requestId,
@@ -93,7 +97,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     lane: deployment ? laneName(call.kind, deployment.protocol) : '',
     protocol: deployment?.protocol ?? null,
     outcome: outcome.outcome,
-    stop_reason: storable(outcome.stopReason),
+    stop_reason: storable(clean(outcome.stopReason)),
     status: orNull(outcome.status),
     attempts: facts.attempts,
     input_tokens: usage.input_tokens,
@@ -108,7 +112,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     rates: orNull(facts.rates),
     price_source: orNull(facts.priceSource),
     held_usd: orNull(facts.heldUsd),
-    degraded: listed(outcome.degraded ?? []),
+    degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),
     total_ms: facts.totalMs,
   }

@@ -2,7 +2,9 @@ import { statusOfCode } from '../../contract/errors.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
 import type { Budgets, Hold } from '../budgets/budgets.ts'
+import type { Deployment } from '../config/config.ts'
 import type { KeyAccess } from '../http/caller.ts'
+import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
@@ -22,6 +24,7 @@ import type { HintChannel } from './router/hints.ts'
 import { type Arrival, createRouter, type Served } from './router/router.ts'
 import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing-table.ts'
 import type { Pools } from './upstream/pools.ts'
+import { secretsOf } from './upstream/scrub.ts'
 import { UpstreamCut } from './upstream/upstream-cut.ts'
 
 interface Options {
@@ -62,6 +65,8 @@ export interface Gateway {
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
   reload(config: GatewayConfig, outbound?: Outbound): void
+  /** Takes the credentials of all deployments out of text that is stored. */
+  echoes(): WholeEchoes
   /** Running streams. */
   readonly streams: number
   /** Ends all upstream connections, those at work too. */
@@ -146,6 +151,7 @@ export function createGateway(options: Options): Gateway {
       table = createRoutingTable(config, laneFor, table)
       pools.reload({ deployments: table.config.deployments, outbound })
     },
+    echoes: () => wholeEchoes(table.config.deployments.flatMap(longSecretsOf)),
     get streams() {
       return admission.running
     },
@@ -169,6 +175,12 @@ function groupsFor({ kind, caller: { key } }: Call, { served }: RoutingTable): (
 
 const mayNotUse = (model: string): AppError =>
   new AppError('forbidden', `this key may not use model ${model.slice(0, 200)}; GET /v1/models lists what it may use`)
+
+/** A shorter key is a word that a conversation may hold, such as `lm-studio`. */
+const shortestEventSecret = 12
+
+const longSecretsOf = (deployment: Deployment): readonly string[] =>
+  secretsOf(deployment).filter(({ length }) => length >= shortestEventSecret)
 
 const nothingSent: Outcome = {
   outcome: 'failed',

@@ -19,29 +19,84 @@ export function withoutEchoes(text: string, secrets: readonly string[]): string 
   }, '')
 }
 
+/** Removes secrets from ordinary text. */
+export type WholeEchoes = ReturnType<typeof wholeEchoes>
+
 /**
- * Takes a secret out of ordinary text: only where all of it stands, since pieces of six characters are found in any long
- * text. Costs a search for each way to write it.
+ * Takes secrets out of ordinary text: only where all of one stands, since pieces of six characters are found in any long
+ * text. Costs a search for each way to write them.
  */
-export function wholeEchoes(secret: string) {
-  const inJson = JSON.stringify(secret).slice(1, -1)
-  // Where one holds another the longer one goes.
-  const writings = [...new Set([...writingsOf(secret), inJson])].toSorted((a, b) => b.length - a.length)
+export function wholeEchoes(secrets: readonly string[]) {
+  const writings = wholeWritings(secrets)
+  const shortest = Math.min(...writings.map(({ length }) => length))
+  const withoutCutEnd = (text: string): string => {
+    const end = text.length - pieceLength + 1
+    const at = writings.reduce((first, writing) => Math.min(first, beginOf(writing, text, end)), end)
+    return at < end ? text.slice(0, at) + mark : text
+  }
   return {
-    /** The very same text where the secret is not in it. */
-    without: (text: string): string =>
-      writings.reduce((rest, writing) => (rest.includes(writing) ? rest.replaceAll(writing, mark) : rest), text),
+    /** The very same text where no secret is in it. */
+    without(text: string): string {
+      if (text.length < shortest) return text
+      return writings.reduce((rest, writing) => (rest.includes(writing) ? rest.replaceAll(writing, mark) : rest), text)
+    },
 
     /** Where a writing begins that the end of `text` cuts off; the length of `text` when none does. */
-    begunAt: (text: string): number => Math.min(...writings.map(writing => beginOf(writing, text))),
+    begunAt: (text: string): number =>
+      writings.reduce((first, writing) => Math.min(first, beginOf(writing, text)), text.length),
+
+    /** The text without the writing that its end cuts off, if at least six characters of that are there. */
+    withoutCutEnd,
+
+    /** True when a secret is in the text, or begins there and is cut off by its end. */
+    isIn: (text: string): boolean => writings.some(writing => text.includes(writing)) || withoutCutEnd(text) !== text,
   }
 }
 
-function beginOf(writing: string, text: string): number {
+/** Every way in which secrets may stand in text as a whole. Where one holds another the longer one comes first. */
+export function wholeWritings(secrets: readonly string[]): readonly string[] {
+  const writings = secrets
+    .filter(secret => secret !== '')
+    .flatMap(secret => [...writingsOf(secret), ...percentForms(secret)])
+  const escaped = writings.flatMap(escapedForms)
+  return [...new Set([...writings, ...escaped])].toSorted((a, b) => b.length - a.length)
+}
+
+/** Percent-encoded as strictly as an encoder may: all but letters and digits, and every byte. */
+function percentForms(secret: string): string[] {
+  const strict = encodeURIComponent(secret).replaceAll(/[-_.!~*'()]/g, percentOf)
+  const every = [...Buffer.from(secret)].map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
+  return [strict, every].flatMap(form => [form, inLowerHex(form)])
+}
+
+const percentOf = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+
+const inLowerHex = (form: string): string => form.replaceAll(/%[0-9A-F]{2}/g, digits => digits.toLowerCase())
+
+/** As writers of JSON escape a text in different ways, and as base64 stands in a URL. */
+function escapedForms(writing: string): string[] {
+  const inUrl = encodeURIComponent(writing)
+  const inHtml = (isUpper: boolean) =>
+    writing.replaceAll(/[+&<>'"`]/g, character => {
+      const code = character.charCodeAt(0).toString(16).padStart(4, '0')
+      return `\\u${isUpper ? code.toUpperCase() : code}`
+    })
+  return [
+    JSON.stringify(writing).slice(1, -1),
+    writing.replaceAll('/', '\\/'),
+    inHtml(true),
+    inHtml(false),
+    inUrl,
+    inLowerHex(inUrl),
+  ]
+}
+
+/** Before `end`; the length of `text` when none begins there. */
+function beginOf(writing: string, text: string, end = text.length): number {
   const first = writing[0] ?? ''
   let at = text.indexOf(first, Math.max(0, text.length - writing.length + 1))
-  while (at >= 0 && !writing.startsWith(text.slice(at))) at = text.indexOf(first, at + 1)
-  return at < 0 ? text.length : at
+  while (at >= 0 && at < end && !writing.startsWith(text.slice(at))) at = text.indexOf(first, at + 1)
+  return at < 0 || at >= end ? text.length : at
 }
 
 const piecesOf = (secret: string): string[] =>
@@ -58,7 +113,9 @@ function writingsOf(secret: string): string[] {
   return [
     secret,
     encodeURIComponent(secret),
+    inLowerHex(encodeURIComponent(secret)),
     bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
     ...inBase64,
     ...inBase64.map(form => form.replaceAll('+', '-').replaceAll('/', '_')),
   ]

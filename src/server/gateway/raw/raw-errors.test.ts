@@ -152,3 +152,57 @@ test('E5: an upstream’s own error event behind content passes as it came, and 
   assert.equal(await (await app.post(streamed)).text(), body)
   assert.equal(app.booked[0]?.outcome, 'failed')
 })
+
+const echoedKey = 'sk-provider-canary-0001'
+const asHex = (text: string) => Buffer.from(text).toString('hex')
+const encodings: readonly (readonly [name: string, encode: (key: string) => string])[] = [
+  ['base64', key => Buffer.from(key).toString('base64')],
+  ['base64url', key => Buffer.from(key).toString('base64url')],
+  ['base64 behind one byte', key => Buffer.from(`:${key}!`).toString('base64')],
+  ['base64 behind two bytes', key => Buffer.from(`k:${key}`).toString('base64')],
+  ['base64 of a header', key => Buffer.from(`authorization: Bearer ${key}`).toString('base64')],
+  ['hex', asHex],
+  ['hex in capitals', key => asHex(key).toUpperCase()],
+  ['percent form', key => encodeURIComponent(key).replaceAll('-', '%2D')],
+  ['percent form of every byte', key => asHex(key).replaceAll(/../g, '%$&')],
+]
+
+for (const [name, encode] of encodings) {
+  test(`M8: a key that is echoed in ${name} is in no error, no error frame and no header`, async () => {
+    const echo = encode(echoedKey)
+    const core = echo.slice(8, -8)
+    const error = `event: error\ndata: {"type":"error","error":{"type":"api_error","message":"${echo}"}}\n\n`
+    const start = 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":1}}}\n\n'
+    const block = 'event: content_block_start\ndata: {"type":"content_block_start","index":0}\n\n'
+    const headers = { 'x-request-id': echo.replaceAll('%', '='), 'anthropic-ratelimit-requests-limit': echo }
+    const { post } = await pair([
+      { status: 401, body: `{"error":"bad key ${echo}"}`, headers },
+      { frames: [start, block, error.slice(0, 70), error.slice(70)], chunkDelayMs: 5, headers },
+      { frames: [error] },
+    ])
+    for (const body of [ask, streamed, streamed]) {
+      const answer = await post(body)
+      const text = JSON.stringify([...answer.headers]) + (await answer.text())
+      assert.match(text, /\[secret\]/)
+      assert.ok(!text.includes(core) && !text.includes(echoedKey), text)
+    }
+  })
+}
+
+test('M8: a successful answer is passed on byte for byte, whatever it holds', async () => {
+  const text = encodings.map(([, encode]) => encode(echoedKey)).join(' ')
+  const body = JSON.stringify({ ...JSON.parse(await (await rawWhole()).text()), content: [{ type: 'text', text }] })
+  const { post } = await pair([{ body }])
+  assert.equal(await (await post(ask)).text(), body)
+})
+
+test('M8: the ledger holds no key that an upstream gives as the reason to stop', async () => {
+  const whole = JSON.parse(await (await rawWhole()).text())
+  for (const stop of encodings.map(([, encode]) => encode(echoedKey))) {
+    const { post, booked } = await pair([{ body: JSON.stringify({ ...whole, stop_reason: `x ${stop}` }) }])
+    await (await post(ask)).text()
+    assert.match(booked[0]?.stop_reason ?? '', /^x .{0,30}\[secret\]/)
+  }
+})
+
+const rawWhole = async () => (await pair([{}])).post(ask)

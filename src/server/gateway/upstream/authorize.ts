@@ -1,6 +1,7 @@
 import type { Deployment } from '../../config/config.ts'
 import { signAws, type Unsigned } from './aws-signature.ts'
 import type { GoogleTokens } from './google-token.ts'
+import { addToken } from './scrub.ts'
 
 /** The headers of a request with the deployment's credential among them, in an object of their own. Rejects with AppError when there is none. */
 export type Authorize = (
@@ -26,7 +27,10 @@ export function createAuthorize({ googleTokens }: Options = {}): Authorize {
     const account = isOwn ? undefined : deployment.google?.serviceAccount
     if (account && googleTokens) {
       const token = googleTokens(account)
-      const withToken = (value: string) => ({ ...headers, authorization: `Bearer ${value}`, ...own })
+      const withToken = (value: string) => {
+        addToken(deployment, value)
+        return { ...headers, authorization: `Bearer ${value}`, ...own }
+      }
       return typeof token === 'string' ? withToken(token) : token.then(withToken)
     }
     if (apiKey === undefined || isOwn) return { ...headers, ...own }

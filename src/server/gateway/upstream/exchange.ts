@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
 import { noTokens, type TokenCounts } from '../counting/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
-import { secretsOf } from './scrub.ts'
+import { holdsSecret } from './scrub.ts'
 import { UpstreamCut } from './upstream-cut.ts'
 import { upstreamFailure } from './upstream-failure.ts'
 
@@ -126,7 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (status >= 400) this.#sentMs = undefined
     const { ownHeaders, call, target } = this.#attempt
-    const relayed = relayedHeaders(headers, secretsOf(target.deployment))
+    const relayed = relayedHeaders(headers, value => holdsSecret(value, target.deployment))
     relayed['request-id'] ??= call.requestId
     this.#head = { status, headers: Object.assign(relayed, ownHeaders) }
     if (status < 300 && this.#reader.isStream(headers)) this.#stream = this.#reader.stream(this.#head)

@@ -38,13 +38,13 @@ const answered =
 const plainId = /^[\w.:=+/-]{1,200}$/
 
 /** The upstream's headers that reach the client; all others are dropped, and those that hold a secret. Security S54. */
-export function relayedHeaders(headers: Headers, secrets: readonly string[]): Record<string, string> {
+export function relayedHeaders(headers: Headers, holdsSecret: (value: string) => boolean): Record<string, string> {
   const relayed: Record<string, string> = {}
   for (const name in headers) {
     if (name !== 'content-type' && !answered.test(name)) continue
     const value = headers[name]
     const first = Array.isArray(value) ? value[0] : value
-    if (first === undefined || secrets.some(secret => secret !== '' && first.includes(secret))) continue
+    if (first === undefined || holdsSecret(first)) continue
     if (!name.endsWith('request-id') || plainId.test(first)) relayed[name] = first
   }
   // OpenAI's name of the same thing.

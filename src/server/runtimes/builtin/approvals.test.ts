@@ -4,6 +4,7 @@ import { contextOver, prompt, rigOver, session } from '../../../../test/support/
 import { askedBy, type NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
+import { wholeEchoes } from '../../platform/echoes.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
 import { builtinRuntime } from './runtime.ts'
 
@@ -12,6 +13,7 @@ const careful = { ...session, tools: [{ type: 'bash', permission_policy: 'ask' }
 
 /** A model that runs one command, then is done. */
 const gateway = {
+  echoes: () => wholeEchoes([]),
   async call({ body }: Call, sink: Sink) {
     const { messages } = JSON.parse(body.toString()) as { messages: { role: string }[] }
     const isFirst = messages.every(({ role }) => role === 'user')

@@ -4,6 +4,7 @@ import { contextOver, prompt, rigOver, session } from '../../../../test/support/
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
+import { wholeEchoes } from '../../platform/echoes.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
 import type { Message } from './conversation.ts'
@@ -73,6 +74,7 @@ function createRig(steps: readonly Step[], onWait: () => void = () => undefined)
   const commands: string[] = []
   const waits: number[] = []
   const gateway = {
+    echoes: () => wholeEchoes([]),
     async call({ body }: Call, sink: Sink) {
       const at = bodies.push(JSON.parse(body.toString())) - 1
       play(steps[at] ?? 'done', at, sink)

@@ -10,7 +10,7 @@ import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import type { Conversation } from './conversation.ts'
 
 export interface BuiltinDeps {
-  readonly gateway: Pick<Gateway, 'call'>
+  readonly gateway: Pick<Gateway, 'call' | 'echoes'>
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>

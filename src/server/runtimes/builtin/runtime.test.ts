@@ -5,6 +5,7 @@ import { contextOver, prompt, rigOver, session } from '../../../../test/support/
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames, type SpokenBlock } from '../../gateway/demo/message-frames.ts'
+import { wholeEchoes } from '../../platform/echoes.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
 import { Conversation, type Message } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -23,6 +24,7 @@ function scriptedGateway(turns: readonly Turn[], fails: (call: number) => boolea
   const bodies: { messages: Message[] }[] = []
   return {
     bodies,
+    echoes: () => wholeEchoes([]),
     async call({ body }: Call, sink: Sink) {
       const request = JSON.parse(body.toString()) as { messages: Message[] }
       bodies.push(request)

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { defaultToolLimits } from '../../tools/tool.ts'
 import { memoryTools, toolsFor } from '../../tools/toolset.ts'
 import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
+import { createErasing } from '../without-secrets.ts'
 import { Conversation, type OpenToolUse } from './conversation.ts'
 import { askModel, requestEnd } from './model-step.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
@@ -42,9 +43,11 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         log: deps.log,
       })
       const memories = await deps.memories.block(session)
-      const run: Run = { deps, session, prompt, context, conversation, memories, tools, toolContext }
+      const erasing = createErasing(deps.gateway.echoes(), context)
+      const run: Run = { deps, session, prompt, context: erasing.context, conversation, memories, tools, toolContext }
       // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
-      for await (const batch of steps(run)) {
+      for await (const said of steps(run)) {
+        const batch = erasing.batch(said)
         for (const event of batch) conversation.add(event)
         yield batch
       }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { WholeEchoes } from '../../platform/echoes.ts'
 import type { Runtime, RuntimeEndpoint, RuntimeKind } from '../runtime.ts'
-import { withoutKey } from './without-key.ts'
+import { withoutSecrets } from '../without-secrets.ts'
 
 /** A runtime that holds something, such as a process. */
 interface Closable extends Runtime {
@@ -20,7 +21,7 @@ interface Kept extends Given {
 }
 
 /** One runtime an endpoint, so that runs share its connections. A changed endpoint gets a new one; runs at work end on the old. */
-export function createKeptRuntimes() {
+export function createKeptRuntimes({ models }: { models: () => WholeEchoes }) {
   const kept = new Map<string, Kept>()
   /** Dropped, but still at work. */
   const leaving = new Set<Kept>()
@@ -39,7 +40,7 @@ export function createKeptRuntimes() {
       const before = kept.get(id)
       if (before?.kind === kind && isDeepStrictEqual(before.endpoint, endpoint)) return before.runtime
       drop(id)
-      const made = keep({ kind, endpoint }, leaving)
+      const made = keep({ kind, endpoint }, { leaving, models })
       kept.set(id, made)
       return made.runtime
     },
@@ -52,9 +53,9 @@ export function createKeptRuntimes() {
   }
 }
 
-function keep({ kind, endpoint }: Given, leaving: Set<Kept>): Kept {
+function keep({ kind, endpoint }: Given, { leaving, models }: { leaving: Set<Kept>; models: () => WholeEchoes }): Kept {
   const inner: Closable = kind.connect(endpoint)
-  const run = withoutKey((...task) => inner.run(...task), endpoint.apiKey)
+  const run = withoutSecrets((...task) => inner.run(...task), { apiKey: endpoint.apiKey, models })
   let runs = 0
   let isDropped = false
   let closed: Promise<void> | undefined

@@ -1,4 +1,5 @@
 import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
+import type { WholeEchoes } from '../../platform/echoes.ts'
 import {
   type ApiSpec,
   failed,
@@ -21,6 +22,8 @@ interface Deps {
   readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
   readonly known: KnownRuntimes
   readonly store: Pick<RuntimeStore, 'health'>
+  /** Takes the credentials of the models out of what runtimes say. */
+  readonly modelSecrets: () => WholeEchoes
 }
 
 /** The runtimes of this server as everybody sees them. A change is in force with the next call, on every replica. */
@@ -33,8 +36,8 @@ export interface Registry extends RuntimeRegistry {
   close(): Promise<void>
 }
 
-export function createRegistry({ builtin, kinds, known, store }: Deps): Registry {
-  const kept = createKeptRuntimes()
+export function createRegistry({ builtin, kinds, known, store, modelSecrets }: Deps): Registry {
+  const kept = createKeptRuntimes({ models: modelSecrets })
 
   const runtimeOf = (found: KnownRuntime): Runtime => {
     const kind = kinds.get(found.spec)

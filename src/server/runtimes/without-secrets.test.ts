@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { managedAgentsStage } from '../../../../test/support/managed-agents-stage.ts'
-import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
-import { type Batch, idle, type RunContext } from '../runtime.ts'
-import { createKeptRuntimes } from './kept-runtimes.ts'
-import { withoutKey } from './without-key.ts'
+import { managedAgentsStage } from '../../../test/support/managed-agents-stage.ts'
+import { promptOf, runRig, sessionWith } from '../../../test/support/run-rig.ts'
+import { wholeEchoes } from '../platform/echoes.ts'
+import { createKeptRuntimes } from './registry/kept-runtimes.ts'
+import { type Batch, idle, type RunContext } from './runtime.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 const key = 'sk-canary-"0123456789"-wxyz'
+const secrets = { apiKey: key, models: () => wholeEchoes([]) }
 const base64 = Buffer.from(`opencode:${key}`).toString('base64')
 
 /** A runtime that yields these batches, and shows these pieces before. */
@@ -29,7 +31,10 @@ test('S10: a key that a runtime repeats in what it says, or in what its tools sa
   ]
   const rig = runRig()
   const refs = refsOf({ kept: key })
-  await rig.run({ run: withoutKey(saying([said, { events: [said[0] ?? assert.fail()], refs }]), key) }, promptOf('Hi'))
+  await rig.run(
+    { run: withoutSecrets(saying([said, { events: [said[0] ?? assert.fail()], refs }]), secrets) },
+    promptOf('Hi'),
+  )
   const log = JSON.stringify(rig.log)
   assert.equal(log.split('[secret]').length - 1, 8)
   assert.doesNotMatch(log, /canary|wxyz/)
@@ -50,11 +55,14 @@ test('what does not hold the key is handed on as it is, parts of the key too', a
     [{ type: 'agent.message', content: [{ type: 'text', text: `A key begins with ${key.slice(0, -1)}` }], n: null }],
     { events: [idle({ type: 'end_turn' })], refs: {} },
   ]
-  const seen = await Array.fromAsync(withoutKey(saying(batches), key)(sessionWith(), promptOf('Hi'), {} as RunContext))
+  const seen = await Array.fromAsync(
+    withoutSecrets(saying(batches), secrets)(sessionWith(), promptOf('Hi'), {} as RunContext),
+  )
   assert.ok(seen.every((batch, at) => batch === batches[at]))
-  const run = saying(batches)
-  assert.equal(withoutKey(run, undefined), run)
-  assert.equal(withoutKey(run, 'a word'), run)
+  for (const apiKey of [undefined, 'A key b']) {
+    const run = withoutSecrets(saying(batches), { ...secrets, apiKey })
+    assert.equal((await Array.fromAsync(run(sessionWith(), promptOf('Hi'), {} as RunContext)))[0], batches[0])
+  }
 })
 
 for (const size of [1, 2, 7, 1_000]) {
@@ -64,7 +72,7 @@ for (const size of [1, 2, 7, 1_000]) {
       text.slice(at * size, (at + 1) * size),
     )
     const rig = runRig()
-    await rig.run({ run: withoutKey(saying([[idle({ type: 'end_turn' })]], pieces), key) }, promptOf('Hi'))
+    await rig.run({ run: withoutSecrets(saying([[idle({ type: 'end_turn' })]], pieces), secrets) }, promptOf('Hi'))
     const shown = rig.previews.map(preview => preview.text)
     assert.equal(shown.join(''), 'The key sk-can is not [secret], nor [secret]. ')
     assert.ok(shown.every(piece => piece !== ''))
@@ -79,9 +87,26 @@ test('S10: it holds for every runtime behind an address: the log of a run there 
       { say: 'It is sk-canary-0123.', pieces: ['It is sk-', 'canary-', '0123.'] },
     ],
   })
-  const runtime = createKeptRuntimes().get(kind, { id: 'cma', apiBase: fake.url, apiKey: fake.apiKey })
+  const runtime = createKeptRuntimes(secrets).get(kind, { id: 'cma', apiBase: fake.url, apiKey: fake.apiKey })
   await rig.run(runtime, promptOf('Which key?'))
   assert.doesNotMatch(JSON.stringify([rig.log, rig.previews]), /canary/)
   assert.match(JSON.stringify(rig.log), /KEY=\[secret\].*It is \[secret\]\./)
   assert.equal(rig.previews.map(({ text }) => text).join(''), 'It is [secret].')
+})
+
+test('M8: previews show all of the text once its event is stored, also an end that might begin a credential', async () => {
+  const rig = runRig()
+  const event = { id: 'evt_1', type: 'agent.message', content: [{ type: 'text', text: 'It is sk-c' }] }
+  const run = withoutSecrets(saying([[event, idle({ type: 'end_turn' })]], ['It is ', 'sk-c']), secrets)
+  await rig.run({ run }, promptOf('Hi'))
+  assert.equal(rig.previews.map(({ text }) => text).join(''), 'It is sk-c')
+})
+
+test('M8: credentials of models are in no event of a program that calls them', async () => {
+  const rig = runRig()
+  const models = () => wholeEchoes(['sk-model-canary-0001'])
+  const text = Buffer.from('Bearer sk-model-canary-0001').toString('base64')
+  const event = { type: 'agent.message', content: [{ type: 'text', text }] }
+  await rig.run({ run: withoutSecrets(saying([[event]]), { apiKey: undefined, models }) }, promptOf('Hi'))
+  assert.match(JSON.stringify(rig.log), /\[secret\]/)
 })
