@@ -5,6 +5,7 @@ import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { noTokens } from '../../gateway/counting/token-counts.ts'
 import { fullUsage, messageFrames, type SpokenBlock } from '../../gateway/demo/message-frames.ts'
+import { wholeEchoes } from '../../platform/echoes.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
 import type { Message } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -21,6 +22,7 @@ function stoppedRig(stop: AbortController) {
   const bodies: { messages: Message[] }[] = []
   const shown: string[] = []
   const gateway = {
+    echoes: () => wholeEchoes([]),
     async call({ body }: Call, sink: Sink) {
       bodies.push(JSON.parse(body.toString()))
       const frames = messageFrames({
