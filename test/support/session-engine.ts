@@ -5,7 +5,7 @@ import type { PromptMode } from '../../src/contract/sessions.ts'
 import type { Notifications } from '../../src/server/db/notifications.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createLog } from '../../src/server/platform/log.ts'
-import { type Batch, idle, type Runtime } from '../../src/server/runtimes/runtime.ts'
+import { type Batch, idle, type RunContext, type Runtime } from '../../src/server/runtimes/runtime.ts'
 import { approvalStore } from '../../src/server/sessions/approval-store.ts'
 import { createApprovals } from '../../src/server/sessions/approvals.ts'
 import { createEventLog } from '../../src/server/sessions/event-log.ts'
@@ -25,8 +25,11 @@ import { registryOf } from './registry-of.ts'
 const log = createLog('silent')
 const done = idle({ type: 'end_turn' })
 
-/** The batches of one run, and what happens before them. */
-export type Part = (sessionId: string) => Promise<readonly Batch[]>
+/** The batches of one run, and what happens before and between them. */
+export type Part = (
+  sessionId: string,
+  context: RunContext,
+) => Promise<readonly Batch[] | AsyncIterable<Batch, void>> | AsyncIterable<Batch, void>
 
 export const plays =
   (...batches: Batch[]): Part =>
@@ -49,10 +52,10 @@ export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 1
   const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
     id: 'builtin',
     capabilities: { steer: true } as Runtime['capabilities'],
-    async *run({ id }, _prompt, { signal, prompts }) {
-      if (signal.aborted) return
-      runs.push((await prompts()).map(({ parts: [part] }) => part?.text).join('+'))
-      yield* await (parts.shift() ?? plays([done]))(id)
+    async *run({ id }, _prompt, context) {
+      if (context.signal.aborted) return
+      runs.push((await context.prompts()).map(({ parts: [part] }) => part?.text).join('+'))
+      yield* await (parts.shift() ?? plays([done]))(id, context)
     },
     dispose: async () => undefined,
   }

@@ -43,6 +43,8 @@ export interface RunDeps {
   readonly keys: Pick<Keys, 'byId'>
   readonly log: Log
   readonly isDraining: () => boolean
+  /** Told when a session begins to wait for people, and when it does not any more. */
+  readonly onAsking: (sessionId: string, isAsking: boolean) => void
 }
 
 /** What one run works on. */
@@ -261,11 +263,18 @@ async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): P
 }
 
 function contextOf(
-  { prompts, sessions, approvals, events, live, keys, isDraining }: RunDeps,
+  { prompts, sessions, approvals, events, live, keys, isDraining, onAsking }: RunDeps,
   held: HeldSession,
   { runId, signal }: { runId: string; signal: AbortSignal },
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
   const previewed = new Set<string>()
+  let questions = 0
+  const asking = async <T>(wait: Promise<T>): Promise<T> => {
+    if (questions++ === 0) onAsking(held.sessionId, true)
+    return wait.finally(() => {
+      if (--questions === 0) onAsking(held.sessionId, false)
+    })
+  }
   return {
     history: () => historyOf(events, held),
     prompts: () => whileHeld(held, () => prompts.join(held, runId)),
@@ -279,7 +288,7 @@ function contextOf(
       whileHeld(held, async () => {
         if (!(await sessions.remember(undefined, held, refs))) throw new FenceLost(held.sessionId)
       }),
-    decision: eventId => awaitDecision({ approvals, live }, eventId, { held, signal, isDraining }),
+    decision: eventId => asking(awaitDecision({ approvals, live }, eventId, { held, signal, isDraining })),
     spend: eventId => whileHeld(held, () => approvals.spend(eventId)),
     preview(eventId, text) {
       if (!previewed.has(eventId)) {

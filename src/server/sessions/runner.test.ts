@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { createEngine } from '../../../test/support/session-engine.ts'
+import { createEngine, type Part } from '../../../test/support/session-engine.ts'
+import { masterCaller } from '../http/caller.ts'
 import { pause } from '../platform/timers.ts'
-import { idle } from '../runtimes/runtime.ts'
+import { idle, requiresAction } from '../runtimes/runtime.ts'
 
 const { pool } = await freshDatabase()
 const done = [idle({ type: 'end_turn' })]
@@ -87,6 +88,26 @@ test('while callers wait sessions begin a few at a time, also when those at work
   await eventually(() => engine.runs.length === 30)
   over.resolve()
   await eventually(async () => (await openCount()) === 0)
+})
+
+test('R5: a session that waits for a person takes no slot, and goes on when it was answered', async t => {
+  const ask = { id: 'evt_ask', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
+  const asks: Part = async function* (_sessionId, { decision }) {
+    yield [ask]
+    yield [requiresAction([ask.id])]
+    const said = await decision(ask.id)
+    yield said ? done : []
+  }
+  const engine = createEngine(t, { pool, parts: [asks], maxSessions: 1 })
+  const [asking = '', next = ''] = await waitingSessions(engine, 2)
+  engine.runner.wake(asking)
+  await eventually(async () => (await engine.logOf(asking)).includes('idle requires_action'))
+  engine.runner.wake(next)
+  await eventually(async () => (await engine.queueOf(next))[0] === 'prompt 1 done')
+  assert.deepEqual(await engine.queueOf(asking), ['prompt 0 running'])
+  const verdict = { type: 'user.tool_confirmation', tool_use_id: ask.id, result: 'allow' } as const
+  await engine.rules.send(asking, [verdict], masterCaller)
+  await eventually(async () => (await engine.queueOf(asking))[0] === 'prompt 0 done')
 })
 
 test('work whose wake-ups were lost is found by looking around', async t => {

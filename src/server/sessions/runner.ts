@@ -12,7 +12,7 @@ import type { QueuedPrompt } from './prompt-store.ts'
 import { giveUp, type RunDeps, runPrompt } from './run.ts'
 import { missingRuntime, toRunSession } from './run-session.ts'
 
-export interface RunnerDeps extends Omit<RunDeps, 'isDraining'> {
+export interface RunnerDeps extends Omit<RunDeps, 'isDraining' | 'onAsking'> {
   readonly agents: Pick<AgentStore, 'version'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly leases: Leases
@@ -29,6 +29,8 @@ const sweepMs = 5_000
 const pressedSessions = 2
 /** or after so long without a beginning: most sessions at work wait for their model, and hold nothing up. */
 const pressedPaceMs = 200
+/** Sessions that wait for people, beside those that work: each keeps its conversation in memory. */
+const maxAsking = 1_000
 const settleMs = 2_000
 const handOverRetryMs = 500
 /** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
@@ -40,6 +42,8 @@ export class Runner {
   readonly #active = new Map<string, Promise<void>>()
   /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
   readonly #wokenAgain = new Set<string>()
+  /** Sessions that wait for people: they take no slot. */
+  readonly #asking = new Set<string>()
   readonly #backlog: Backlog
   readonly #shutdown = new AbortController()
   #stopSweeping: (() => Promise<void>) | undefined
@@ -108,10 +112,21 @@ export class Runner {
   /** How many sessions may begin now. Work can wait a moment in its queue; callers cannot. */
   get #free(): number {
     if (this.#deps.isShort()) return 0
-    const room = this.#deps.maxSessions - this.#active.size - this.#reserved
+    const room = this.#deps.maxSessions - this.#working - this.#reserved
     if (room <= 0 || !this.#deps.isPressed()) return room
     const isDue = performance.now() - this.#beganAt >= pressedPaceMs
-    return this.#active.size + this.#reserved < pressedSessions || isDue ? 1 : 0
+    return this.#working + this.#reserved < pressedSessions || isDue ? 1 : 0
+  }
+
+  get #working(): number {
+    return this.#active.size - Math.min(this.#asking.size, maxAsking)
+  }
+
+  /** What was answered goes on at once, also beyond the slots: only what begins waits for one. */
+  #onAsking(sessionId: string, isAsking: boolean): void {
+    if (isAsking) this.#asking.add(sessionId)
+    else this.#asking.delete(sessionId)
+    if (isAsking) void this.#fillSoon()
   }
 
   #begin(sessionId: string, lease: Promise<HeldSession | undefined>): void {
@@ -122,6 +137,7 @@ export class Runner {
 
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
+    this.#asking.delete(sessionId)
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
     void this.#fillSoon()
   }
@@ -146,7 +162,7 @@ export class Runner {
 
   /** When it is not for lack of room that something waits, nobody's end tells to look again. */
   #fillLater(): void {
-    if (this.#backlog.isEmpty || this.#isDraining || this.#active.size >= this.#deps.maxSessions) return
+    if (this.#backlog.isEmpty || this.#isDraining || this.#working >= this.#deps.maxSessions) return
     this.#laterFill ??= setTimeout(() => {
       this.#laterFill = undefined
       void this.#fillSoon()
@@ -244,7 +260,8 @@ export class Runner {
   }
 
   get #runDeps(): RunDeps {
-    return { ...this.#deps, isDraining: () => this.#isDraining }
+    const onAsking = (sessionId: string, isAsking: boolean) => this.#onAsking(sessionId, isAsking)
+    return { ...this.#deps, isDraining: () => this.#isDraining, onAsking }
   }
 
   async #runOne(held: HeldSession, prompt: QueuedPrompt, isResumed: boolean): Promise<void> {
