@@ -4,7 +4,7 @@ import { failed, idle } from './runtime.ts'
 
 /** Why a prompt is not run whose key opens nothing any more. */
 export const keyIsGoneReason = {
-  type: 'billing_error',
+  type: 'model_request_failed_error',
   message: 'the key that queued the prompt was revoked or has expired; send it again with another key',
 } as const
 

@@ -5,6 +5,7 @@ import { freshDatabase } from '../../../test/support/database.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createEngine, type Part, plays } from '../../../test/support/session-engine.ts'
 import type { SessionEvent } from '../../contract/events.ts'
+import { AppError } from '../platform/errors.ts'
 import { failed, idle, RuntimeFailure } from '../runtimes/runtime.ts'
 import { eventStore } from './event-store.ts'
 
@@ -79,4 +80,21 @@ test('V1: a failure that a runtime names ends the prompt at once, in its words',
   assert.deepEqual(await engine.queueOf(id), ['one error'])
   const [{ error } = { error: undefined }] = await errorsOf(id)
   assert.deepEqual(error, failed('model_request_failed_error', 'model is required')['error'])
+})
+
+test('C5: what a part of ours refuses reaches the reader, at once when it stays so, else when it is given up', async t => {
+  const final = throws(new AppError('invalid_request', 'model is required'))
+  const engine = createEngine(t, { pool, parts: [final] })
+  const id = await engine.create()
+  await engine.prompt(id, 'one')
+  await engine.settle()
+  const [{ error } = { error: undefined }] = await errorsOf(id)
+  assert.deepEqual(error, failed('model_request_failed_error', 'model is required')['error'])
+  const later = throws(new AppError('unavailable', 'sandbox driver bubblewrap: not here'))
+  const other = createEngine(t, { pool, parts: [later, later, later] })
+  const second = await other.create()
+  await other.prompt(second, 'one')
+  other.runner.wake(second)
+  await eventually(async () => (await other.queueOf(second))[0] === 'one error', { withinMs: 30_000 })
+  assert.match(JSON.stringify(await errorsOf(second)), /sandbox driver bubblewrap: not here/)
 })

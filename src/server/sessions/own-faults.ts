@@ -53,7 +53,7 @@ interface Attempts {
   readonly next: () => Promise<QueuedPrompt | undefined>
   /** `isResumed`: an owner before us was cut off in the middle of it. */
   readonly run: (prompt: QueuedPrompt, isResumed: boolean) => Promise<void>
-  readonly giveUp: (prompt: QueuedPrompt) => Promise<void>
+  readonly giveUp: (prompt: QueuedPrompt, fault: unknown) => Promise<void>
   readonly isDraining: () => boolean
   readonly shutdown: AbortSignal
   readonly log: Log
@@ -80,7 +80,7 @@ export async function runDespiteFaults(attempts: Attempts): Promise<void> {
       log.warn({ err: error, session_id: held.sessionId, prompt_id: first.id }, 'a run met a fault of ours')
       if (next === 'give up') {
         const last = await stored()
-        return last && attempts.giveUp(last)
+        return last && attempts.giveUp(last, error)
       }
       await pause(next.afterMs, AbortSignal.any([held.lost, shutdown]))
       faults = next.faults

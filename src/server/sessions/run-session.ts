@@ -25,7 +25,7 @@ export function missingRuntime(id: string): Runtime {
     id,
     capabilities: noCapabilities,
     async *run() {
-      yield [failed('unknown_error', `the runtime ${id} is not available on this server`)]
+      yield [failed('model_request_failed_error', `the runtime ${id} is not available on this server`)]
     },
     dispose: async () => {
       throw new AppError('internal', `the runtime ${id} is not available`)

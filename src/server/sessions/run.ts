@@ -1,13 +1,7 @@
 import type { PoolClient } from 'pg'
-import {
-  askedBy,
-  type BudgetReached,
-  budgetReached,
-  endsRun,
-  type NewEvent,
-  type SessionEvent,
-} from '../../contract/events.ts'
-import type { Keys } from '../keys/keys.ts'
+import { statusOfCode } from '../../contract/errors.ts'
+import { askedBy, type BudgetReached, budgetReached, endsRun, type NewEvent } from '../../contract/events.ts'
+import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import {
@@ -21,30 +15,18 @@ import {
   RuntimeFailure,
   stopped,
 } from '../runtimes/runtime.ts'
-import type { ApprovalStore } from './approval-store.ts'
-import { awaitDecision } from './decision.ts'
 import { type EventLog, FenceLost, whileHeld } from './event-log.ts'
-import type { EventStore } from './event-store.ts'
 import type { HeldSession } from './leases.ts'
-import type { LiveEvents } from './live-events.ts'
 import type { PauseStore } from './pause-store.ts'
 import { promptsEnded } from './prompt-ended.ts'
-import type { PromptStore, QueuedPrompt } from './prompt-store.ts'
-import type { SessionRow, SessionStore } from './session-store.ts'
+import type { QueuedPrompt } from './prompt-store.ts'
+import { type ContextDeps, contextOf } from './run-context.ts'
+import type { SessionRow } from './session-store.ts'
 
-export interface RunDeps {
-  readonly sessions: SessionStore
-  readonly prompts: PromptStore
+export interface RunDeps extends ContextDeps {
   readonly pauses: PauseStore
-  readonly approvals: ApprovalStore
-  readonly events: EventStore
   readonly eventLog: EventLog
-  readonly live: LiveEvents
-  readonly keys: Pick<Keys, 'byId'>
   readonly log: Log
-  readonly isDraining: () => boolean
-  /** Told when a session begins to wait for people, and when it does not any more. */
-  readonly onAsking: (sessionId: string, isAsking: boolean) => void
 }
 
 /** What one run works on. */
@@ -64,7 +46,6 @@ type Outcome = 'completed' | 'failed' | 'cancelled'
 
 /** A prompt that was cut off this often is given up. Reliability: Interrupted step. */
 const maxResumes = 3
-const historyPage = 500
 /** A log at its cap takes no further run. Reliability: Events. */
 const maxEvents = 50_000
 const maxLogBytes = 50 * 1024 * 1024
@@ -105,16 +86,18 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
 }
 
 /** Ends a prompt that met the same fault of ours again and again. */
-export async function giveUp(deps: RunDeps, task: Pick<RunTask, 'held' | 'prompt'>): Promise<void> {
+export async function giveUp(deps: RunDeps, task: Pick<RunTask, 'held' | 'prompt'>, fault: unknown): Promise<void> {
   const runId = task.prompt.run_id ?? newId('run')
   await begin(deps, { ...task, isResumed: false }, runId)
-  await finish(deps, task, { runId, batch: [internalError] })
+  await finish(deps, task, { runId, batch: [endBy(fault)] })
 }
 
-const internalError = failed(
-  'unknown_error',
-  'internal error: the prompt could not be run; see the log of the server, or send the prompt again',
-)
+/** Refusals of ours have public words; of anything else the log alone has the cause. */
+function endBy(fault: unknown): NewEvent {
+  if (fault instanceof AppError && fault.code !== 'internal') return failed('model_request_failed_error', fault.message)
+  const message = 'internal error: the prompt could not be run; see the log of the server, or send the prompt again'
+  return failed('unknown_error', message)
+}
 
 /** Starts the clock of the agent's time limit, if it has one; a process that takes a run over starts it anew. */
 function startTimeLimit({ config }: RunSession) {
@@ -164,10 +147,18 @@ async function drive(
   } catch (error) {
     if (error instanceof FenceLost) throw error
     if (signal.aborted) return { last: undefined, hasProgressed }
+    const refusal = refusalIn(error)
     // Anything else is a fault of ours: no verdict on the prompt, which is tried again.
-    if (!(error instanceof RuntimeFailure)) throw error
-    return { last: [failed(error.type, error.message)], hasProgressed }
+    if (!refusal) throw error
+    return { last: [refusal], hasProgressed }
   }
+}
+
+/** What a runtime, or a part of ours that it asked, refuses for good; in their words, which are public. */
+function refusalIn(error: unknown): NewEvent | undefined {
+  if (error instanceof RuntimeFailure) return failed(error.type, error.message)
+  const isFinal = error instanceof AppError && statusOfCode(error.code) < 500 && error.code !== 'rate_limited'
+  return isFinal ? failed('model_request_failed_error', error.message) : undefined
 }
 
 /** What is stored with a batch besides its events: the provider's names, and questions to people. */
@@ -180,7 +171,7 @@ function alongside({ sessions, approvals }: RunDeps, held: HeldSession, { events
   }
 }
 
-const ended = [failed('unknown_error', 'the runtime ended without a result')]
+const ended = [failed('model_request_failed_error', 'the runtime ended without a result')]
 
 /** Every status event, and every end, names its prompt and its run. */
 const stamped = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
@@ -260,52 +251,4 @@ async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): P
     await pauses.pause(client, { sessionId, needsUsd: reached.needed_usd, hasProgressed })
     await sessions.setOutcome(client, held, null)
   })
-}
-
-function contextOf(
-  { prompts, sessions, approvals, events, live, keys, isDraining, onAsking }: RunDeps,
-  held: HeldSession,
-  { runId, signal }: { runId: string; signal: AbortSignal },
-): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
-  const previewed = new Set<string>()
-  let questions = 0
-  const asking = async <T>(wait: Promise<T>): Promise<T> => {
-    if (questions++ === 0) onAsking(held.sessionId, true)
-    return wait.finally(() => {
-      if (--questions === 0) onAsking(held.sessionId, false)
-    })
-  }
-  return {
-    history: () => historyOf(events, held),
-    prompts: () => whileHeld(held, () => prompts.join(held, runId)),
-    payer: ({ principal, key_id }) =>
-      whileHeld(held, async () => {
-        if (key_id === null) return { principal, key: undefined }
-        const found = await keys.byId(key_id)
-        return found && { principal, key: found.key }
-      }),
-    remember: refs =>
-      whileHeld(held, async () => {
-        if (!(await sessions.remember(undefined, held, refs))) throw new FenceLost(held.sessionId)
-      }),
-    decision: eventId => asking(awaitDecision({ approvals, live }, eventId, { held, signal, isDraining })),
-    spend: eventId => whileHeld(held, () => approvals.spend(eventId)),
-    preview(eventId, text) {
-      if (!previewed.has(eventId)) {
-        previewed.add(eventId)
-        live.preview(held.sessionId, { type: 'event_start', event: { id: eventId, type: 'agent.message' } })
-      }
-      const delta = { type: 'content_delta', content: { type: 'text', text } }
-      live.preview(held.sessionId, { type: 'event_delta', event_id: eventId, delta })
-    },
-  }
-}
-
-async function* historyOf(events: EventStore, held: HeldSession): AsyncGenerator<SessionEvent> {
-  for (let after = 0; ; ) {
-    const page = await whileHeld(held, () => events.page(held.sessionId, after, historyPage))
-    yield* page
-    if (page.length < historyPage) return
-    after = page.at(-1)?.seq ?? after
-  }
 }

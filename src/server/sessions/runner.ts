@@ -252,7 +252,7 @@ export class Runner {
       first,
       next: () => this.#deps.prompts.next(held.sessionId),
       run: (prompt, isResumed) => this.#runOne(held, prompt, isResumed),
-      giveUp: prompt => giveUp(this.#runDeps, { held, prompt }),
+      giveUp: (prompt, fault) => giveUp(this.#runDeps, { held, prompt }, fault),
       isDraining: () => this.#isDraining,
       shutdown: this.#shutdown.signal,
       log: this.#deps.log,

@@ -145,7 +145,7 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
       })
       if (answer['protocolVersion'] !== protocolVersion)
         throw new RuntimeFailure(
-          'unknown_error',
+          'model_request_failed_error',
           `the program speaks version ${String(answer['protocolVersion']).slice(0, 20)} of the protocol, not ${protocolVersion}`,
         )
       capabilities = recordOf(answer['agentCapabilities'])
@@ -210,7 +210,8 @@ function memoryServers({ memories }: Task, { surroundings }: LocalProgram) {
 
 function refusedAt(signal: AbortSignal, method: string): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const failure = () => reject(new RuntimeFailure('unknown_error', `the program did not answer ${method} in time`))
+    const failure = () =>
+      reject(new RuntimeFailure('model_request_failed_error', `the program did not answer ${method} in time`))
     signal.addEventListener('abort', failure, { once: true })
   })
 }
@@ -219,8 +220,9 @@ function asFailure(error: unknown, { surroundings }: LocalProgram): RuntimeFailu
   if (error instanceof RuntimeFailure) return error
   const message = error instanceof Error ? error.message : String(error)
   const words = cleanText(message, { apiKey: surroundings.gatewayKey })
-  if (!(error instanceof RpcError)) return new RuntimeFailure('unknown_error', `the program ended: ${words}`)
-  return new RuntimeFailure('unknown_error', `the program failed: ${words}`, { code: String(error.code) })
+  if (!(error instanceof RpcError))
+    return new RuntimeFailure('model_request_failed_error', `the program ended: ${words}`)
+  return new RuntimeFailure('model_request_failed_error', `the program failed: ${words}`, { code: String(error.code) })
 }
 
 /** A program that is gone has said why, if at all, on its standard error. */
@@ -231,7 +233,7 @@ async function explained(failure: RuntimeFailure, program: LocalProgram): Promis
   const words = cleanText(last, { apiKey: program.surroundings.gatewayKey })
   const end = code === null ? 'by a signal' : `with exit code ${code}`
   return new RuntimeFailure(
-    'unknown_error',
+    'model_request_failed_error',
     `the program ended in the middle of the turn, ${end}${words === '' ? '' : `: ${words}`}`,
   )
 }

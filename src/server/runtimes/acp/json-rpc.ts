@@ -109,8 +109,8 @@ export function jsonRpc({ input, output }: { input: Readable; output: Writable }
 /** Many programs put what really went wrong behind a general message. */
 function wordsOf(error: Json): string {
   const message = textOf(error['message'])
-  const { details, message: inner } = recordOf(error['data'])
-  const detail = typeof error['data'] === 'string' ? error['data'] : textOf(details ?? inner)
+  const { details, message: inner, error: cause, reason } = recordOf(error['data'])
+  const detail = typeof error['data'] === 'string' ? error['data'] : textOf(details ?? inner ?? cause ?? reason)
   return detail === '' || detail === message ? message : `${message}: ${detail}`
 }
 

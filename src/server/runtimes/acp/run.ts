@@ -146,7 +146,7 @@ async function readyAgent(run: Run, lent: LentRun): Promise<Ready> {
     }
     await kept.end(session.id)
   }
-  throw new RuntimeFailure('unknown_error', 'the program ends right after its start')
+  throw new RuntimeFailure('model_request_failed_error', 'the program ends right after its start')
 }
 
 async function begin({ deps, endpoint, session }: Run, task: Task): Promise<Agent> {

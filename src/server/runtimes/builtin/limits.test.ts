@@ -252,10 +252,11 @@ test('a wait ends at once when the run is stopped or handed over, without anothe
   for (const { bodies, waitedMs } of [stopping, draining]) assert.ok(bodies.length === 1 && waitedMs() < 3_000)
 })
 
-test('a prompt whose key was revoked makes no model call', async () => {
+test('C5: a prompt whose key was revoked makes no model call, and is told as no matter of money', async () => {
   const rig = createRig(['done'])
   const log = await runOn(rig, [asked], { payer: async () => undefined })
   assert.equal(rig.bodies.length, 0)
   assert.match(errorsOf(log).at(-1)?.message ?? '', /key that queued the prompt was revoked/)
+  assert.equal(errorsOf(log).at(-1)?.type, 'model_request_failed_error')
   assert.deepEqual(typesOf(log).slice(-2), ['span.model_request_end', 'session.error'])
 })

@@ -119,7 +119,8 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
       const headers = after === undefined ? {} : { 'last-event-id': after }
       for await (const { event, id, data } of events({ path: `${runPath(place)}/stream`, headers, signal })) {
         const payload = jsonOr(data, undefined)
-        if (payload === undefined) throw new RuntimeFailure('unknown_error', 'the stream of Cursor is not JSON')
+        if (payload === undefined)
+          throw new RuntimeFailure('model_request_failed_error', 'the stream of Cursor is not JSON')
         yield { name: event ?? 'message', id: nonEmptyText(id), data: recordOf(payload) } satisfies NativeEvent
       }
     },
@@ -127,7 +128,8 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
     /** Proves the key. */
     async me(signal: AbortSignal): Promise<void> {
       const me = await json({ method: 'GET', path: '/v1/me', signal })
-      if (!isRecord(me)) throw new RuntimeFailure('unknown_error', 'the address answers, but not as Cursor does')
+      if (!isRecord(me))
+        throw new RuntimeFailure('model_request_failed_error', 'the address answers, but not as Cursor does')
     },
 
     async models(signal: AbortSignal): Promise<readonly (RuntimeModel & { readonly aliases: readonly unknown[] })[]> {
@@ -141,7 +143,8 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
   }
 }
 
-const noRun = (): RuntimeFailure => new RuntimeFailure('unknown_error', 'the runtime answered without a run')
+const noRun = (): RuntimeFailure =>
+  new RuntimeFailure('model_request_failed_error', 'the runtime answered without a run')
 
 function runIn(answer: unknown): string {
   const id = nonEmptyText(recordOf(recordOf(answer)['run'])['id'])

@@ -79,8 +79,9 @@ function lastEvent(
   const git = branches.length > 0 && { git: { branches } }
   if (status === 'FINISHED') return { ...idle({ type: 'end_turn' }), ...git }
   if (status === 'CANCELLED' && isCancelled) return { ...stopped, ...git }
-  if (status === 'CANCELLED') return failed('unknown_error', 'the run was cancelled at Cursor')
-  if (status === 'EXPIRED') return failed('unknown_error', 'the run has expired at Cursor; send a prompt to go on')
+  if (status === 'CANCELLED') return failed('model_request_failed_error', 'the run was cancelled at Cursor')
+  if (status === 'EXPIRED')
+    return failed('model_request_failed_error', 'the run has expired at Cursor; send a prompt to go on')
   const words = clean(error?.message ?? error?.code ?? '')
   return failed(errorType(error?.code), `the run failed at Cursor${words === '' ? '' : `: ${words}`}`)
 }

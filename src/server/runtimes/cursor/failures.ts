@@ -10,7 +10,7 @@ const types: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The Managed Agents error type of a failure with that code; `otherwise` when the code says nothing. */
-export const errorType = (code: string | undefined, otherwise = 'unknown_error'): string =>
+export const errorType = (code: string | undefined, otherwise = 'model_request_failed_error'): string =>
   types.get(code ?? '') ?? otherwise
 
 const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529])

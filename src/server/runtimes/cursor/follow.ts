@@ -123,7 +123,7 @@ async function ask(
       return run
     } catch (failure) {
       if (context.signal.aborted) return undefined
-      if (isRefusal(failure, 404)) throw new RuntimeFailure('unknown_error', 'the run is gone at Cursor')
+      if (isRefusal(failure, 404)) throw new RuntimeFailure('model_request_failed_error', 'the run is gone at Cursor')
       if (!isPassing(failure) || !(await patience.wait(failure.retryAfterMs))) throw failure
     }
   }

@@ -43,7 +43,7 @@ const result = (id: string, text: string, is_error = false) => ({
   is_error,
 })
 const endTurn = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: null }
-const failure = (text: string, type = 'unknown_error') => ({
+const failure = (text: string, type = 'model_request_failed_error') => ({
   type: 'session.error',
   error: { type, message: text, retry_status: { type: 'terminal' } },
 })

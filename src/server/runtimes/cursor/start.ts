@@ -45,7 +45,8 @@ async function createAgent(task: CursorTask, agentId: string): Promise<string> {
 
 async function adoptFirstRun(task: CursorTask, agentId: string): Promise<string> {
   const runId = await persistently(task, () => task.api.latestRun(agentId, task.context.signal))
-  if (runId === undefined) throw new RuntimeFailure('unknown_error', 'the agent at Cursor exists, but without a run')
+  if (runId === undefined)
+    throw new RuntimeFailure('model_request_failed_error', 'the agent at Cursor exists, but without a run')
   await task.notes.write({ runId })
   return runId
 }
@@ -60,7 +61,10 @@ async function nextRun(task: CursorTask, agentId: string): Promise<string> {
     if (!isRefusal(failure, 404)) throw failure
     // An agent of which no run is known was perhaps never made.
     if (notes.runId === null) return createAgent(task, newAgentId())
-    throw new RuntimeFailure('unknown_error', 'the agent of this session is gone at Cursor; go on in a new session')
+    throw new RuntimeFailure(
+      'model_request_failed_error',
+      'the agent of this session is gone at Cursor; go on in a new session',
+    )
   }
   if (before !== undefined && !notes.state.is_over) await tryToCancel(task, { agentId, runId: before })
   await notes.write({ runId: before ?? null, state: { ...fresh, prompt: prompt.id, before: before ?? '' } })
@@ -94,7 +98,10 @@ async function createRun(task: CursorTask, agentId: string, { mayExist }: { mayE
 }
 
 const stillBusy = (): RuntimeFailure =>
-  new RuntimeFailure('unknown_error', `the agent at Cursor was busy with another run for ${maxBusyMs / 1000} s`)
+  new RuntimeFailure(
+    'model_request_failed_error',
+    `the agent at Cursor was busy with another run for ${maxBusyMs / 1000} s`,
+  )
 
 /** The run that is in the way is not ours: it must not be taken for ours after a crash. */
 async function noteForeignRun(task: CursorTask, agentId: string): Promise<void> {

@@ -19,7 +19,8 @@ const searched = ['/usr/local/bin', '/usr/bin', '/bin']
 export async function findCommand(command: readonly string[]): Promise<FoundCommand> {
   const [name = '', ...args] = command
   const program = await findProgram(name)
-  if (program === undefined) throw new RuntimeFailure('unknown_error', `there is no program ${name} on this server`)
+  if (program === undefined)
+    throw new RuntimeFailure('model_request_failed_error', `there is no program ${name} on this server`)
   const node = await realpath(process.execPath)
   const given = await Promise.all(args.filter(isAbsolute).map(homeOf))
   const readable = [dirname(node), await homeOf(program), ...given].filter(path => path !== undefined)

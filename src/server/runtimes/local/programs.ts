@@ -99,14 +99,18 @@ async function placeFor({ sandboxes }: Deps, sessionId: string, isolation: Isola
   const sandbox = await sandboxes.open(sessionId)
   return await sandbox.programPlace(isolation).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new RuntimeFailure('unknown_error', `the program cannot be started: ${reason}`, { cause })
+    throw new RuntimeFailure('model_request_failed_error', `the program cannot be started: ${reason}`, { cause })
   })
 }
 
 function noSocat(cause: unknown): never {
-  throw new RuntimeFailure('unknown_error', 'the program cannot be started: this server has no socat in /usr/bin', {
-    cause,
-  })
+  throw new RuntimeFailure(
+    'model_request_failed_error',
+    'the program cannot be started: this server has no socat in /usr/bin',
+    {
+      cause,
+    },
+  )
 }
 
 /** On a socket in the folder that the sandbox shares, or on a port of this machine for a program without a sandbox. */

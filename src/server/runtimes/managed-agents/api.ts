@@ -39,7 +39,7 @@ export function managedAgentsApi(outbound: Pick<Outbound, 'connect'>, endpoint: 
       const made = await connection.json({ method: 'POST', path: `/v1/${what}`, body, signal })
       const id = nonEmptyText(recordOf(made)['id'])
       if (id === undefined)
-        throw new RuntimeFailure('unknown_error', `the runtime made one of its ${what} without an id`)
+        throw new RuntimeFailure('model_request_failed_error', `the runtime made one of its ${what} without an id`)
       return id
     },
 
@@ -62,7 +62,7 @@ export function managedAgentsApi(outbound: Pick<Outbound, 'connect'>, endpoint: 
         if (next === undefined || next === page) return
         page = next
       }
-      throw new RuntimeFailure('unknown_error', 'the list of events at the runtime does not end')
+      throw new RuntimeFailure('model_request_failed_error', 'the list of events at the runtime does not end')
     },
 
     /** The frames of the session's stream; text that is no JSON object rejects. */
@@ -120,11 +120,15 @@ function modelOf(model: Json): readonly RuntimeModel[] {
 /** An event, with the type of its `event:` line where its JSON has none. */
 function frameOf(data: string, event: string | undefined): Json {
   const value = jsonOr(data, undefined)
-  if (!isRecord(value)) throw new RuntimeFailure('unknown_error', 'the stream of the runtime is not made of events')
+  if (!isRecord(value))
+    throw new RuntimeFailure('model_request_failed_error', 'the stream of the runtime is not made of events')
   const frame = typeof value['type'] === 'string' ? value : { ...value, type: event ?? '' }
   if (frame['type'] !== 'error') return frame
   const message = textIn(recordOf(frame['error'])['message']) ?? ''
-  throw new RuntimeFailure('unknown_error', `the stream of the runtime broke off${message && `: ${message}`}`)
+  throw new RuntimeFailure(
+    'model_request_failed_error',
+    `the stream of the runtime broke off${message && `: ${message}`}`,
+  )
 }
 
 function unlessAbsent(error: unknown): void {
@@ -134,9 +138,13 @@ function unlessAbsent(error: unknown): void {
 /** Below a session's path, what is not there is the session. */
 function asGone(error: unknown): never {
   if (isRefusal(error, 404))
-    throw new RuntimeFailure('unknown_error', 'the session is gone at the runtime; go on in a new session', {
-      status: 404,
-      cause: error,
-    })
+    throw new RuntimeFailure(
+      'model_request_failed_error',
+      'the session is gone at the runtime; go on in a new session',
+      {
+        status: 404,
+        cause: error,
+      },
+    )
   throw error
 }

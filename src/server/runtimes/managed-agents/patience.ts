@@ -49,7 +49,10 @@ export function createPatience({ signal, isDraining }: Pick<RunContext, 'signal'
 }
 
 const neverEnds = () =>
-  new RuntimeFailure('unknown_error', 'the runtime closes its stream again and again, and the run does not end')
+  new RuntimeFailure(
+    'model_request_failed_error',
+    'the runtime closes its stream again and again, and the run does not end',
+  )
 
 const backOff = (tries: number): number => Math.min(maxWaitMs, firstWaitMs * 2 ** (tries - 1))
 

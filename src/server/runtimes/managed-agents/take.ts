@@ -151,7 +151,7 @@ function takeWork(turn: Turn, event: Json): undefined {
   turn.tell(ours, event)
 }
 
-const cannotGive = failed('unknown_error', 'the runtime waits for something that this server cannot give')
+const cannotGive = failed('model_request_failed_error', 'the runtime waits for something that this server cannot give')
 
 /** Asks people about the calls that nobody has answered; a client's own tools are not theirs to allow. */
 function ask(turn: Turn, event: Json, sourceIds: readonly string[]): Leave | undefined {

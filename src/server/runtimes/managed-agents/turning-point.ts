@@ -46,12 +46,16 @@ export function turningPoint(event: Json, clean: Clean): TurningPoint | undefine
     case 'session.error':
       return afterError(recordOf(event['error']), clean)
     case 'session.status_terminated':
-      return { kind: 'ends', isOfSession: true, event: failed('unknown_error', 'the runtime has ended the session') }
+      return {
+        kind: 'ends',
+        isOfSession: true,
+        event: failed('model_request_failed_error', 'the runtime has ended the session'),
+      }
     case 'session.deleted':
       return {
         kind: 'ends',
         isOfSession: true,
-        event: failed('unknown_error', 'the session was deleted at the runtime'),
+        event: failed('model_request_failed_error', 'the session was deleted at the runtime'),
       }
     default:
       return undefined

@@ -58,7 +58,8 @@ export function opencodeApi(connection: Connection) {
   return {
     async checkHealth(signal: AbortSignal): Promise<void> {
       const answer = await json({ method: 'GET', path: '/global/health', signal, timeoutMs: 10_000 })
-      if (recordOf(answer)['healthy'] !== true) throw new RuntimeFailure('unknown_error', 'this is no opencode server')
+      if (recordOf(answer)['healthy'] !== true)
+        throw new RuntimeFailure('model_request_failed_error', 'this is no opencode server')
     },
 
     async models(signal: AbortSignal): Promise<RuntimeModel[]> {
@@ -71,7 +72,8 @@ export function opencodeApi(connection: Connection) {
       const body = { title, ...(rules.length > 0 && { permission: rules }) }
       const answer = await json({ method: 'POST', path: '/session', body, signal, ...promptly })
       const id = nonEmptyText(recordOf(answer)['id'])
-      if (id === undefined) throw new RuntimeFailure('unknown_error', 'the runtime made a session without an id')
+      if (id === undefined)
+        throw new RuntimeFailure('model_request_failed_error', 'the runtime made a session without an id')
       return id
     },
 
@@ -99,7 +101,8 @@ export function opencodeApi(connection: Connection) {
     async messages(sessionId: string, signal: AbortSignal, limit?: number): Promise<ListedMessage[]> {
       const query = limit === undefined ? '' : `?limit=${limit}`
       const answer = await json({ method: 'GET', path: at(sessionId, `/message${query}`), signal })
-      if (!Array.isArray(answer)) throw new RuntimeFailure('unknown_error', 'the runtime told no list of messages')
+      if (!Array.isArray(answer))
+        throw new RuntimeFailure('model_request_failed_error', 'the runtime told no list of messages')
       return recordsOf(answer).map(({ info, parts }) => ({ info: recordOf(info), parts: recordsOf(parts) }))
     },
 

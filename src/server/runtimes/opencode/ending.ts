@@ -36,5 +36,5 @@ const typesOfStatus: Readonly<Record<number, string>> = {
 function typeOfError(name: string, status: unknown): string {
   if (name === 'APIError') return typesOfStatus[Number(status)] ?? 'model_request_failed_error'
   const isOfModel = name === 'ProviderAuthError' || name === 'ContextOverflowError' || name === 'StructuredOutputError'
-  return isOfModel ? 'model_request_failed_error' : 'unknown_error'
+  return isOfModel ? 'model_request_failed_error' : 'model_request_failed_error'
 }

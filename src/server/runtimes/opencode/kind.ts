@@ -60,7 +60,7 @@ export function opencodeKind(deps: OpencodeDeps): RuntimeKind {
 }
 
 function localOf({ local }: OpencodeDeps): LocalDeps {
-  if (!local) throw new RuntimeFailure('unknown_error', 'this server starts no programs')
+  if (!local) throw new RuntimeFailure('model_request_failed_error', 'this server starts no programs')
   return local
 }
 

@@ -103,7 +103,7 @@ function listen({ api, inbox, progress }: Turn, lifetime: AbortSignal): void {
 async function listenAgain(turn: Turn, cause: unknown, lifetime: AbortSignal): Promise<void> {
   const { progress } = turn
   if (!progress.isOpen)
-    await setBack(turn, cause ?? new RuntimeFailure('unknown_error', 'the runtime ended its stream'))
+    await setBack(turn, cause ?? new RuntimeFailure('model_request_failed_error', 'the runtime ended its stream'))
   await turn.wait(waitAfterDrops(++progress.drops))
   listen(turn, lifetime)
 }

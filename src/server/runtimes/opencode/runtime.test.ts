@@ -254,7 +254,7 @@ const errors = [
   [{ name: 'APIError', data: { message: 'budget used up', statusCode: 402 } }, 'billing_error'],
   [{ name: 'APIError', data: { message: 'slow down', statusCode: 429 } }, 'model_rate_limited_error'],
   [{ name: 'ProviderAuthError', data: { message: 'no key', providerID: 'x' } }, 'model_request_failed_error'],
-  [{ name: 'UnknownError', data: { message: 'Model not found: x\n    at <anonymous>' } }, 'unknown_error'],
+  [{ name: 'UnknownError', data: { message: 'Model not found: x\n    at <anonymous>' } }, 'model_request_failed_error'],
 ] as const
 
 for (const [error, type] of errors) {

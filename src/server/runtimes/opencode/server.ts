@@ -52,7 +52,7 @@ const maxWords = 64 * 1024
 
 function untilListening({ stdout, exited, errors }: LocalProgram): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new RuntimeFailure('unknown_error', `opencode ${why}`))
+    const fail = (why: string) => reject(new RuntimeFailure('model_request_failed_error', `opencode ${why}`))
     const timer = setTimeout(() => fail(`did not listen within ${startMs / 1000} s`), startMs)
     let said = ''
     // It is read on for ever: a program whose output nobody takes stands still.

@@ -141,7 +141,7 @@ function endOf(turn: Turn, messages: readonly ListedMessage[]): NewEvent | undef
   }
   if (error) return endingOf(error, endpoint)
   if (++progress.unfinished < maxUnfinished) return undefined
-  return failed('unknown_error', 'the runtime stopped without an answer to the prompt; send it again')
+  return failed('model_request_failed_error', 'the runtime stopped without an answer to the prompt; send it again')
 }
 
 /** The last message of the agent to our prompt. */

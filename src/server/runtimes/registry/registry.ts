@@ -106,6 +106,6 @@ const refusing = ({ id, problem }: KnownRuntime, kind: RuntimeKind | undefined):
   capabilities: kind?.capabilities ?? noCapabilities,
   dispose: async () => undefined,
   async *run() {
-    yield [failed('unknown_error', `runtime ${id} ${problem}`)]
+    yield [failed('model_request_failed_error', `runtime ${id} ${problem}`)]
   },
 })

@@ -7,6 +7,7 @@ import type { Outbound } from '../../platform/outbound.ts'
 import { OutboundRefused } from '../../platform/outbound.ts'
 import { Pool, request } from '../../platform/undici.ts'
 import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
+import { refusalWords } from './refusal-words.ts'
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -144,7 +145,8 @@ async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
   let size = 0
   for await (const chunk of body) {
     size += (chunk as Buffer).length
-    if (size > maxAnswerBytes) throw new RuntimeFailure('unknown_error', 'the runtime answered with more than 32 MiB')
+    if (size > maxAnswerBytes)
+      throw new RuntimeFailure('model_request_failed_error', 'the runtime answered with more than 32 MiB')
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks).toString()
@@ -153,7 +155,7 @@ async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
 function parsed(text: string): unknown {
   const value = jsonOr(text, undefined)
   if (value === undefined)
-    throw new RuntimeFailure('unknown_error', 'the runtime answered with something that is not JSON')
+    throw new RuntimeFailure('model_request_failed_error', 'the runtime answered with something that is not JSON')
   return value
 }
 
@@ -166,7 +168,7 @@ interface Refused {
 
 function refused(status: number, { told, text, endpoint, dialect }: Refused): RuntimeFailure {
   const { code, message } = dialect.refusalIn(jsonOr(text, undefined))
-  const words = cleanText(message ?? '', endpoint)
+  const words = cleanText(message ?? refusalWords(text) ?? '', endpoint)
   const seconds = Number(told['retry-after'])
   return new RuntimeFailure(typeOfStatus(status), `${meaning(status)}${words === '' ? '' : `: ${words}`}`, {
     status,
@@ -187,7 +189,7 @@ function typeOfStatus(status: number): string {
   if (status === 402) return 'billing_error'
   if (status === 429) return 'model_rate_limited_error'
   if (status === 529 || status === 503) return 'model_overloaded_error'
-  return 'unknown_error'
+  return 'model_request_failed_error'
 }
 
 const maxWords = 400
@@ -212,11 +214,14 @@ function asFailure(
 ): unknown {
   if (signal?.aborted) return signal.reason
   if (error instanceof RuntimeFailure) return error
-  if (late?.aborted) return new RuntimeFailure('unknown_error', 'the runtime did not answer in time', { cause: error })
-  if (error instanceof OutboundRefused) return new RuntimeFailure('unknown_error', error.message)
+  if (late?.aborted)
+    return new RuntimeFailure('model_request_failed_error', 'the runtime did not answer in time', { cause: error })
+  if (error instanceof OutboundRefused) return new RuntimeFailure('model_request_failed_error', error.message)
   if (error instanceof SseLineTooLong)
-    return new RuntimeFailure('unknown_error', `the stream of the runtime: ${error.message}`)
+    return new RuntimeFailure('model_request_failed_error', `the stream of the runtime: ${error.message}`)
   const { code } = error as NodeJS.ErrnoException
   const detail = typeof code === 'string' ? ` (${code})` : ''
-  return new RuntimeFailure('unknown_error', `the connection to the runtime failed${detail}`, { cause: error })
+  return new RuntimeFailure('model_request_failed_error', `the connection to the runtime failed${detail}`, {
+    cause: error,
+  })
 }
