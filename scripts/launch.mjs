@@ -20,8 +20,11 @@ function nodeBinary() {
   process.exit(1)
 }
 
-/** Room for young objects: a quarter of what Node takes, which is what frees the bodies of calls soon enough. Decision 0011. */
-const flags = ['--max-semi-space-size=8']
+/**
+ * Room for young objects: a quarter of what Node takes, which is what frees the bodies of calls soon enough. Decision 0011.
+ * And a signal must not open a debugger, which reads every key.
+ */
+const flags = ['--max-semi-space-size=8', '--disable-sigusr1']
 
 /** Compiled code is kept between starts, which halves what a start computes. A caller's own folder stays. */
 const environment = () => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env })

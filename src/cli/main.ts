@@ -13,6 +13,9 @@ const { env, stdin, stdout, stderr } = process
 const signals = createStopSignals({ quit: () => process.exit(exitCodes.interrupted), nowMs: () => performance.now() })
 process.on('SIGINT', signals.onSignal)
 process.on('SIGTERM', signals.onSignal)
+// A listener takes the place of Node's own, which opens the debugger. The launcher's flag does that from the first moment on,
+// but "node src/cli/main.ts" comes without it.
+process.on('SIGUSR1', () => {})
 
 // `switchyard sessions ls | head` closes the pipe early; that is no error of ours.
 for (const stream of [stdout, stderr]) {

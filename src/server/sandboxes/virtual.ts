@@ -29,6 +29,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
     async exec(folder, { command, ...request }: BoundRequest) {
       const args = [
         '--permission',
+        '--disable-sigusr1',
         ...[...readable, folder].map(path => `--allow-fs-read=${path}`),
         `--allow-fs-write=${folder}`,
         `--max-old-space-size=${Math.floor(limits.memoryBytes / 4 / mebibyte)}`,
