@@ -33,7 +33,7 @@ import { createSandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 
 interface Needs {
-  readonly config: Pick<Config, 'dataDir'>
+  readonly config: Pick<Config, 'dataDir' | 'limits'>
   readonly log: Log
   readonly keyring: Keyring
   readonly pool: Pool
@@ -58,7 +58,7 @@ export async function composeRuntimes(needs: Needs) {
 
   // what runs on this machine
   const workspacesDir = join(config.dataDir, 'workspaces')
-  const sandboxes = await createSandboxes({ workspacesDir, log })
+  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus })
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 

@@ -168,6 +168,8 @@ export interface Limits {
   readonly assumedOutputTokensPerSecond: number
   /** How long what is held for a call outlives the process that makes it. */
   readonly reservationMs: number
+  /** Processors that a command of an agent may keep busy; undefined: half of the machine's, at least one. */
+  readonly sandboxCpus?: number | undefined
 }
 
 /** Milliseconds that things are kept; undefined: for ever. */

@@ -88,6 +88,7 @@ interface FileValue {
     readonly reserve_bytes_per_token?: number
     readonly assumed_output_tokens_per_second?: number
     readonly reservation_s?: number
+    readonly sandbox_cpus?: number
   }
   readonly retention?: Partial<
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'ledger' | 'audit', string | undefined>
@@ -196,6 +197,7 @@ const fileShape: Shape = {
         reserve_bytes_per_token: { kind: 'number', min: 1 },
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
         reservation_s: whole,
+        sandbox_cpus: { kind: 'number', min: 0.1 },
       },
     },
     retention: {

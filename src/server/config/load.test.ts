@@ -22,6 +22,7 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
         reserveBytesPerToken: 1,
         assumedOutputTokensPerSecond: 200,
         reservationMs: 900_000,
+        sandboxCpus: undefined,
       },
       'all',
       'info',
@@ -181,6 +182,7 @@ limits:
   reserve_bytes_per_token: 2.5
   assumed_output_tokens_per_second: 80
   reservation_s: 60
+  sandbox_cpus: 1.5
 demo: false
 `,
     env: { MY_KEY: key, SOME_KEY: 'k', TEAM: 'blue', ANTHROPIC_API_KEY: 'unused' },
@@ -212,6 +214,7 @@ demo: false
         reserveBytesPerToken: 2.5,
         assumedOutputTokensPerSecond: 80,
         reservationMs: 60_000,
+        sandboxCpus: 1.5,
       },
     ],
   )

@@ -103,6 +103,7 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     reserveBytesPerToken: limits?.reserve_bytes_per_token ?? 1,
     assumedOutputTokensPerSecond: limits?.assumed_output_tokens_per_second ?? 200,
     reservationMs: (limits?.reservation_s ?? 900) * 1000,
+    sandboxCpus: limits?.sandbox_cpus,
   }
 }
 

@@ -108,7 +108,11 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   retention: 'retention',
 }
 
-const fixedLimits = { maxSessions: 'limits.max_sessions', reservationMs: 'limits.reservation_s' } as const
+const fixedLimits = {
+  maxSessions: 'limits.max_sessions',
+  reservationMs: 'limits.reservation_s',
+  sandboxCpus: 'limits.sandbox_cpus',
+} as const
 
 type Reloaded =
   | 'deployments'

@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { keepBusy } from '../../../test/support/busy-processors.ts'
 import { trySockets } from '../../../test/support/try-sockets.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
 import { findCgroups } from './cgroup.ts'
@@ -215,6 +216,18 @@ test('memory is bounded, also that of the folders in memory', async () => {
   assert.notEqual((await run('head -c 600M /dev/zero | tail > /dev/null')).exitCode, 0)
   const { output } = await run('df -B1 --output=size /tmp /dev/shm | tail -n +2')
   for (const size of output.trim().split('\n')) assert.equal(Number(size), limits.scratchBytes)
+})
+
+test('L7: four busy processes share the processors that a command may use', async () => {
+  // Where the controller is missing the detail says so, and there is nothing to measure.
+  if (!/control groups \(version \d\)/.test(driver.detail)) return
+  const narrow = await bubblewrapDriver({ ...limits, cpus: 0.25 })
+  const { output } = await narrow.exec(folder, {
+    command: keepBusy,
+    timeoutMs: 20_000,
+    signal: new AbortController().signal,
+  })
+  assert.ok(Number(output) > 0 && Number(output) < 0.4, output)
 })
 
 test('one file cannot fill the disk', async () => {

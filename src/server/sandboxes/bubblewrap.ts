@@ -55,7 +55,9 @@ export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDr
     detail: [
       `own namespaces, no network, ${identity === 'other-user' ? 'another user' : 'a user namespace'}`,
       settings.filter ? 'system call filter' : 'no system call filter for this processor',
-      cgroups ? `limits by control groups (version ${cgroups.version})` : 'limits for each process only',
+      cgroups
+        ? `limits by control groups (version ${cgroups.version}${cgroups.cpu ? '' : ', none for processors'})`
+        : 'limits for each process only',
     ].join('; '),
     owner,
     async exec(folder, request) {

@@ -5,6 +5,7 @@ import { cgroupPlaces } from './cgroup.ts'
 const unified = (at: string, root = '/') => `30 23 0:26 ${root} ${at} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate`
 const legacy = (name: string, root = '/') =>
   `31 23 0:27 ${root} /sys/fs/cgroup/${name} rw,nosuid - cgroup cgroup rw,${name}`
+const v2 = (folder: string) => [true, false].map(cpu => ({ version: 2, folder, cpu }))
 const plain = '22 1 254:0 / / rw,relatime - ext4 /dev/vda rw'
 
 const table: [guarantee: string, membership: string, mounts: string[], places: unknown][] = [
@@ -12,33 +13,42 @@ const table: [guarantee: string, membership: string, mounts: string[], places: u
     'a service gets groups beside its own',
     '0::/system.slice/x.service\n',
     [plain, unified('/sys/fs/cgroup')],
-    [{ version: 2, folder: '/sys/fs/cgroup/system.slice' }],
+    v2('/sys/fs/cgroup/system.slice'),
   ],
-  [
-    'the root group gets groups below itself',
-    '0::/\n',
-    [unified('/sys/fs/cgroup')],
-    [{ version: 2, folder: '/sys/fs/cgroup' }],
-  ],
+  ['the root group gets groups below itself', '0::/\n', [unified('/sys/fs/cgroup')], v2('/sys/fs/cgroup')],
   [
     'controllers of version 1 are found one by one',
     '5:pids:/\n4:cpu,memory:/a/b\n',
     [legacy('memory'), legacy('pids')],
-    [{ version: 1, memory: '/sys/fs/cgroup/memory/a/b', pids: '/sys/fs/cgroup/pids' }],
+    [{ version: 1, memory: '/sys/fs/cgroup/memory/a/b', pids: '/sys/fs/cgroup/pids', cpu: undefined }],
   ],
   [
     'a mount of a part of the tree is taken into account',
     '5:pids:/docker/x\n4:memory:/docker/x\n',
     [legacy('memory', '/docker/x'), legacy('pids', '/docker/x')],
-    [{ version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids' }],
+    [{ version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids', cpu: undefined }],
   ],
   [
     'both versions are tried where both are mounted',
     '5:pids:/\n4:memory:/\n0::/\n',
     [unified('/sys/fs/cgroup/unified'), legacy('memory'), legacy('pids')],
     [
-      { version: 2, folder: '/sys/fs/cgroup/unified' },
-      { version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids' },
+      ...v2('/sys/fs/cgroup/unified'),
+      { version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids', cpu: undefined },
+    ],
+  ],
+  [
+    'L7: processors are bounded where the controller is there; without it the other limits stay',
+    '5:pids:/\n4:memory:/\n3:cpu,cpuacct:/\n',
+    [legacy('memory'), legacy('pids'), legacy('cpu,cpuacct')],
+    [
+      {
+        version: 1,
+        memory: '/sys/fs/cgroup/memory',
+        pids: '/sys/fs/cgroup/pids',
+        cpu: '/sys/fs/cgroup/cpu,cpuacct',
+      },
+      { version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids', cpu: undefined },
     ],
   ],
   ['one controller alone is no place', '4:memory:/\n', [legacy('memory')], []],

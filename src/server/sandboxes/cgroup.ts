@@ -4,10 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import { pause } from '../platform/timers.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
-/** Where groups can be made: one folder for version 2, one for each controller of version 1. */
+/** Where groups can be made: one folder for version 2, one for each controller of version 1. `cpu`: it bounds processors too. */
 export type CgroupPlaces =
-  | { readonly version: 2; readonly folder: string }
-  | { readonly version: 1; readonly memory: string; readonly pids: string }
+  | { readonly version: 2; readonly folder: string; readonly cpu: boolean }
+  | { readonly version: 1; readonly memory: string; readonly pids: string; readonly cpu: string | undefined }
 
 /** A group for one command. */
 export interface Cgroup {
@@ -44,10 +44,12 @@ export function cgroupPlaces(membership: string, mountinfo: string): CgroupPlace
   const own = groups.find(([id, controllers]) => id === '0' && controllers === '')?.[2]
   if (unified && own !== undefined) {
     const folder = below(unified, own)
-    places.push({ version: 2, folder: folder === unified.at ? folder : dirname(folder) })
+    const place = { version: 2, folder: folder === unified.at ? folder : dirname(folder) } as const
+    places.push({ ...place, cpu: true }, { ...place, cpu: false })
   }
-  const [memory, pids] = [folderOf('memory'), folderOf('pids')]
-  if (memory && pids) places.push({ version: 1, memory, pids })
+  const [memory, pids, cpu] = [folderOf('memory'), folderOf('pids'), folderOf('cpu')]
+  if (memory && pids && cpu) places.push({ version: 1, memory, pids, cpu })
+  if (memory && pids) places.push({ version: 1, memory, pids, cpu: undefined })
   return places
 }
 
@@ -72,22 +74,45 @@ export async function makeCgroup(places: CgroupPlaces, limits: SandboxLimits): P
 }
 
 /** Fails where the kernel has not made the file: nothing may look like a limit that is none. */
-const setValue = (file: string, value: number) => writeFile(file, String(value), { flag: 'r+' })
+const setValue = (file: string, value: number | string) => writeFile(file, String(value), { flag: 'r+' })
 
 const foldersOf = (places: CgroupPlaces): string[] =>
-  places.version === 2 ? [places.folder] : [places.memory, places.pids]
+  places.version === 2 ? [places.folder] : [places.memory, places.pids, ...(places.cpu ? [places.cpu] : [])]
 
-const settings = (places: CgroupPlaces, limits: SandboxLimits): [file: string, value: number][] =>
+/** The kernel counts what a group has used anew in each of these. */
+const periodUs = 100_000
+
+const settings = (places: CgroupPlaces, limits: SandboxLimits): [file: string, value: number | string][] =>
   places.version === 2
     ? [
+        ...cpuSettings(places, limits),
         [`${places.folder}/*/memory.max`, limits.memoryBytes],
         [`${places.folder}/*/pids.max`, limits.processes],
         [`${places.folder}/*/memory.oom.group`, 1],
       ]
     : [
+        ...cpuSettings(places, limits),
         [`${places.memory}/*/memory.limit_in_bytes`, limits.memoryBytes],
         [`${places.pids}/*/pids.max`, limits.processes],
       ]
+
+/** A quota, and half of the usual weight: when all processors are busy, the service comes before the commands. */
+function cpuSettings(places: CgroupPlaces, { cpus }: SandboxLimits): [file: string, value: number | string][] {
+  const quotaUs = Math.round(cpus * periodUs)
+  if (places.version === 2) {
+    if (!places.cpu) return []
+    return [
+      [`${places.folder}/*/cpu.max`, `${quotaUs} ${periodUs}`],
+      [`${places.folder}/*/cpu.weight`, 50],
+    ]
+  }
+  if (places.cpu === undefined) return []
+  return [
+    [`${places.cpu}/*/cpu.cfs_period_us`, periodUs],
+    [`${places.cpu}/*/cpu.cfs_quota_us`, quotaUs],
+    [`${places.cpu}/*/cpu.shares`, 512],
+  ]
+}
 
 /** The kernel may need a moment until a group whose processes have ended counts as empty. */
 async function removeGroup(folder: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 
 /** The folder of a session as everything inside a sandbox sees it. */
@@ -152,6 +153,8 @@ export interface BoundProgram extends ProgramRequest {
 export interface SandboxLimits {
   readonly memoryBytes: number
   readonly processes: number
+  /** Processors that a command may keep busy, all its processes together; 0.5 is half of one. */
+  readonly cpus: number
   /** Size of one file. */
   readonly fileBytes: number
   /** Size of each folder in memory: /tmp and /dev/shm. */
@@ -174,6 +177,7 @@ const MiB = 1024 * 1024
 export const sandboxLimits: SandboxLimits = {
   memoryBytes: 2048 * MiB,
   processes: 512,
+  cpus: Math.max(1, availableParallelism() / 2),
   fileBytes: 1024 * MiB,
   scratchBytes: 512 * MiB,
   outputBytes: MiB,

@@ -17,6 +17,7 @@ import {
   type Sandbox,
   type SandboxDriver,
   type SandboxDriverName,
+  type SandboxLimits,
   type SandboxProgram,
   sandboxLimits,
   socketRoot,
@@ -31,6 +32,8 @@ export interface SandboxSettings {
   readonly log: Pick<Log, 'info' | 'warn'>
   /** A driver that is named is used or the start fails; absent, the best one that works here. */
   readonly prefer?: SandboxDriverName | undefined
+  /** Processors that a command may keep busy; absent, half of the machine's. */
+  readonly cpus?: number | undefined
 }
 
 export interface Sandboxes {
@@ -46,8 +49,8 @@ export interface Sandboxes {
 }
 
 /** Finds out once what works on this machine. Errors: `unavailable` when `prefer` names a driver that does not. */
-export async function createSandboxes({ workspacesDir, log, prefer }: SandboxSettings): Promise<Sandboxes> {
-  const { driver, detail, problem } = await choose(prefer)
+export async function createSandboxes({ workspacesDir, log, prefer, cpus }: SandboxSettings): Promise<Sandboxes> {
+  const { driver, detail, problem } = await choose(prefer, { ...sandboxLimits, ...(cpus !== undefined && { cpus }) })
   if (problem)
     log.warn(`tools run in a simulated shell without real programs: ${problem}; ${bubblewrapRemedy(problem)}`)
   else log.info({ driver: driver.name, detail }, 'sandbox')
@@ -93,11 +96,11 @@ interface Choice {
   readonly problem?: string
 }
 
-async function choose(prefer: SandboxDriverName | undefined): Promise<Choice> {
-  const virtual = virtualDriver(sandboxLimits)
+async function choose(prefer: SandboxDriverName | undefined, limits: SandboxLimits): Promise<Choice> {
+  const virtual = virtualDriver(limits)
   if (prefer === 'virtual') return { driver: virtual, detail: virtual.detail }
   try {
-    const driver = await bubblewrapDriver(sandboxLimits)
+    const driver = await bubblewrapDriver(limits)
     return { driver, detail: driver.detail }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
