@@ -109,11 +109,11 @@ export function createModelSettings({ store, seals, inForce, audit }: Deps) {
 
     /** Adds a model; resolves when it is in force here. */
     async create(write: ModelSettingWrite, by: By): Promise<ModelSetting> {
-      refuseNarrow(by)
       const id = newId('dep')
       const given = write.params ?? write.litellm_params
       const params = mergedParams({}, given ?? {})
       const deployment = checked({ ...write, ...(given && { [write.params ? 'params' : 'litellm_params']: params }) })
+      refuseNarrow(by)
       const model = { id, modelName: deployment.alias, params, origin: originOf(deployment) }
       const row = { id, created_by: by.actor.principal, ...seals.modelRow(model, undefined) }
       await store.insert(row, recorded('create', { id, actor: by.actor }))
