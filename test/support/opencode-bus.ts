@@ -11,6 +11,7 @@ import { createNotifications } from '../../src/server/db/notifications.ts'
 import { type BusDeps, writeBus } from '../../src/server/opencode/bus.ts'
 import { feedStore } from '../../src/server/opencode/feed-store.ts'
 import { SessionFeed } from '../../src/server/opencode/session-feed.ts'
+import { Tellings } from '../../src/server/opencode/telling.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createEventLog } from '../../src/server/sessions/event-log.ts'
 import { eventStore } from '../../src/server/sessions/event-store.ts'
@@ -60,9 +61,8 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
   const { slowReaderMs } = given
   const deps = {
     feed: given.feed ?? feed,
-    store: rows,
+    tellings: new Tellings({ live, contextOf: rows.contextOf }),
     events,
-    live,
     ...(slowReaderMs !== undefined && { slowReaderMs }),
   }
   const answers: ServerResponse[] = []

@@ -18,6 +18,7 @@ import { createDialectSessions } from '../managed-agents/sessions.ts'
 import { feedStore } from '../opencode/feed-store.ts'
 import { serveOpencode } from '../opencode/routes.ts'
 import { SessionFeed } from '../opencode/session-feed.ts'
+import { Tellings } from '../opencode/telling.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
@@ -81,6 +82,7 @@ export function composeDialects(needs: Needs) {
   // opencode's clients
   const feedRows = feedStore(pool)
   const feed = new SessionFeed({ store: feedRows, notifications, log })
+  const tellings = new Tellings({ live, contextOf: feedRows.contextOf })
 
   return {
     feed,
@@ -89,7 +91,7 @@ export function composeDialects(needs: Needs) {
       serveEnvironments(app, { environments })
       serveDialectSessions(app, { sessions: dialectSessions })
       serveOpencode(app, {
-        bus: { feed, store: feedRows, events, live },
+        bus: { feed, tellings, events },
         sessions,
         approvals: needs.approvals,
         agents,

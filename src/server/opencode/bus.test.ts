@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startBusReplica, type Told } from '../../../test/support/opencode-bus.ts'
-import { storedSession } from '../../../test/support/session-rows.ts'
+import { storedPrompt, storedSession } from '../../../test/support/session-rows.ts'
 import type { NewEvent } from '../../contract/events.ts'
+import { sseReader } from '../../contract/sse.ts'
 import type { News } from './session-feed.ts'
 
 const database = await freshDatabase()
@@ -217,3 +218,32 @@ test('a reader that is behind in too many sessions is cut; one that is behind in
   behindIn(10_001)
   await eventually(() => replica.answers[0]?.destroyed, { what: 'the cut' })
 })
+
+test('V2: a session is put into words once for all readers, and one that is far behind gets the same words', async t => {
+  const here = await startBusReplica(t, database)
+  const [first, second] = [await here.watch(), await here.watch()]
+  const late = await here.open()
+  const id = await storedSession(pool)
+  const prompt_id = await storedPrompt(pool, id, { position: 1 })
+  const big = 'x'.repeat(200_000)
+  await here.write(id, { type: 'user.message', prompt_id, content: text('hi'), model: 'demo' })
+  await here.write(id, { type: 'session.status_running', prompt_id, run_id: 'run_a' })
+  for (let at = 0; at < 80; at++) await here.write(id, says(`${at} ${big}`))
+  await here.write(id, ends)
+  await untilOver(first, id)
+  await untilOver(second, id)
+  const told: Told[] = []
+  const read = sseReader()
+  late.setEncoding('utf8').on('data', (chunk: string) => {
+    for (const { data } of read(chunk)) told.push(JSON.parse(data) as Told)
+  })
+  await untilOver(told, id)
+  const shortWords = (all: readonly Told[]) => wordsOf(all, id).map(word => word.replaceAll(big, 'big'))
+  assert.deepEqual(shortWords(second), shortWords(first))
+  assert.deepEqual(shortWords(told), shortWords(first))
+  // The ids of events are given when they are put into words.
+  const idsOf = (all: readonly Told[]) => all.filter(({ type }) => type === 'message.part.updated').map(idIn)
+  assert.deepEqual(idsOf(second), idsOf(first))
+})
+
+const idIn = (told: Told): unknown => (told as Told & { readonly id: unknown }).id

@@ -5,18 +5,15 @@ import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writ
 import { newId } from '../platform/ids.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/event-store.ts'
-import type { LiveEvents, Subscription } from '../sessions/live-events.ts'
-import { eventOf, type LogFrame } from '../sessions/log-page.ts'
-import { type BusEvent, EventMapping, tellsOfRecord } from './events.ts'
-import type { FeedStore } from './feed-store.ts'
+import { type BusEvent, tellsOfRecord } from './events.ts'
 import { type News, type SessionFeed, together } from './session-feed.ts'
+import type { Place, Tellings, Told, ToldEvent, Wrap } from './telling.ts'
 
 export interface BusDeps {
   readonly feed: Pick<SessionFeed, 'listen'>
-  readonly store: Pick<FeedStore, 'contextOf'>
+  readonly tellings: Tellings
   /** For the lists that are read beside the stream. */
   readonly events: EventStore
-  readonly live: Pick<LiveEvents, 'subscribe'>
   /** How long a reader may not read; 30,000 unless given. */
   readonly slowReaderMs?: number
 }
@@ -29,14 +26,15 @@ interface BusOptions {
   /** Takes the answer over from whoever would write it otherwise. */
   readonly begin: () => void
   /** What is sent for an event. */
-  readonly wrap: (event: BusEvent & { readonly id: string }) => object
+  readonly wrap: Wrap
   /** Aborts when the server stops, or when the reader's key is no longer valid. */
   readonly shutdown: AbortSignal
 }
 
 interface Followed {
-  readonly mapping: EventMapping
-  readonly subscription: Subscription
+  readonly place: Place
+  /** No run is open behind what was written. */
+  isOver: boolean
   /** What was written: at times more than was heard of, as the tables have it before the hint comes. */
   after: number
   heard: number
@@ -133,7 +131,7 @@ class Bus {
   }
 
   close(): void {
-    for (const { subscription } of this.#followed.values()) subscription.close()
+    for (const { place } of this.#followed.values()) place.leave()
     this.#followed.clear()
   }
 
@@ -144,41 +142,50 @@ class Bus {
       if (!(await this.#write(created, sessionId))) return false
     }
     if (last === 0) return true
-    const followed = this.#followed.get(sessionId) ?? (await this.#follow(sessionId, first))
-    followed.heard = last
-    while (followed.after < last) {
-      const frames = await this.#read(followed, last)
-      if (frames.length === 0 || !(await this.#writeAll(sessionId, followed, frames))) return !this.#signal.aborted
-    }
+    const followed = await this.#caughtUp(sessionId, { first, last })
+    if (!followed) return !this.#signal.aborted
     // What is forgotten too soon would be written again when it is heard of.
-    if (followed.mapping.isOver && !isAhead(followed)) this.#forget(sessionId, followed)
+    if (followed.isOver && !isAhead(followed)) this.#forget(sessionId, followed)
     return true
   }
 
-  async #writeAll(sessionId: string, followed: Followed, frames: readonly LogFrame[]): Promise<boolean> {
-    for (const frame of frames) {
-      followed.after = frame.seq
-      for (const mapped of followed.mapping.take(eventOf(frame))) {
-        if (!(await this.#write(mapped, sessionId))) return false
+  /** Writes all up to `last`; undefined when the reader left before, or there was less. */
+  async #caughtUp(sessionId: string, { first, last }: Pick<News, 'first' | 'last'>): Promise<Followed | undefined> {
+    let followed = this.#followed.get(sessionId) ?? (await this.#follow(sessionId, first))
+    while (followed && followed.after < last) {
+      followed.heard = last
+      const told = await this.#following(followed)
+      if (told === undefined) {
+        // Too far behind what the others read: from here on with a place of its own.
+        this.#forget(sessionId, followed)
+        followed = await this.#follow(sessionId, followed.after + 1)
+      } else if (told.length === 0 || !(await this.#writeAll(sessionId, followed, told))) return undefined
+    }
+    if (followed) followed.heard = last
+    return followed
+  }
+
+  async #writeAll(sessionId: string, followed: Followed, all: readonly Told[]): Promise<boolean> {
+    for (const { seq, events, isOver } of all) {
+      followed.after = seq
+      followed.isOver = isOver
+      for (const told of events) {
+        if (!(await this.#writeTold(sessionId, told))) return false
       }
     }
     return true
   }
 
-  /** Begins to follow a session right before event `first`, and reads what has to be known of it. */
-  async #follow(sessionId: string, first: number): Promise<Followed> {
-    const mapping = new EventMapping(sessionId)
-    const subscription = this.#deps.live.subscribe(sessionId, preview => {
-      if (this.#followed.has(sessionId)) for (const event of mapping.preview(preview)) this.offer(event)
-    })
-    const start = await this.#untilThere(() => this.#deps.store.contextOf(sessionId, first))
-    const followed = { mapping, subscription, after: (start ?? first) - 1, heard: first }
-    while (followed.after < first - 1) {
-      const known = (await this.#read(followed, first)).filter(({ seq }) => seq < first)
-      if (known.length === 0) break
-      for (const frame of known) mapping.take(eventOf(frame))
-      followed.after = known.at(-1)?.seq ?? first
+  /** Begins to follow a session right before event `first`; undefined when the reader leaves before. */
+  async #follow(sessionId: string, first: number): Promise<Followed | undefined> {
+    const onPreview = (events: readonly BusEvent[]) => {
+      const mine = this.#followed.get(sessionId)
+      // What is written now belongs behind what the reader has yet to get.
+      if (mine?.after === mine?.place.latest()) for (const event of events) this.offer(event)
     }
+    const place = await this.#untilThere(() => this.#deps.tellings.follow(sessionId, first, onPreview))
+    if (!place) return undefined
+    const followed = { place, isOver: true, after: place.after, heard: first }
     const oldest =
       this.#followed.size < maxFollowed ? undefined : this.#followed.entries().find(([, it]) => !isAhead(it))
     if (oldest) this.#forget(...oldest)
@@ -186,13 +193,16 @@ class Bus {
     return followed
   }
 
-  #forget(sessionId: string, { subscription }: Followed): void {
-    subscription.close()
+  #forget(sessionId: string, { place }: Followed): void {
+    place.leave()
     this.#followed.delete(sessionId)
   }
 
-  async #read({ subscription, after }: Followed, heardLast: number): Promise<readonly LogFrame[]> {
-    return (await this.#untilThere(() => subscription.read(after, heardLast))) ?? []
+  /** Empty also when the reader leaves; undefined when the others are too far ahead. */
+  async #following({ place, after, heard }: Followed): Promise<readonly Told[] | undefined> {
+    const read = async () => ({ told: await place.following(after, heard) })
+    const answer = await this.#untilThere(read)
+    return answer ? answer.told : []
   }
 
   /** Goes on trying while the database is away; undefined when the reader leaves before. */
@@ -205,6 +215,11 @@ class Bus {
       }
     }
     return undefined
+  }
+
+  async #writeTold(sessionId: string, told: ToldEvent): Promise<boolean> {
+    if (tellsOfRecord(told.event)) return this.#write(told.event, sessionId)
+    return this.#writer.write(told.frame(this.#options.wrap))
   }
 
   async #write(event: BusEvent, sessionId?: string): Promise<boolean> {
