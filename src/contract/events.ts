@@ -109,7 +109,7 @@ export const eventRoutes = {
     method: 'GET',
     path: '/v1/sessions/{session_id}/events',
     access: 'key',
-    errorShape: 'nested',
+    errorShape: 'anthropic',
     params: SessionPath,
     query: Type.Object({
       after: Type.Optional(Digits),
@@ -133,7 +133,7 @@ export const eventRoutes = {
     method: 'POST',
     path: '/v1/sessions/{session_id}/events',
     access: 'key',
-    errorShape: 'nested',
+    errorShape: 'anthropic',
     params: SessionPath,
     body: Type.Object({ events: Type.Array(SentEvent, { minItems: 1, maxItems: 100 }) }),
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
@@ -144,7 +144,7 @@ export const eventRoutes = {
     method: 'POST',
     path: '/v1/sessions/{session_id}/events/tickets',
     access: 'key',
-    errorShape: 'nested',
+    errorShape: 'anthropic',
     params: SessionPath,
     responses: { 201: Type.Object({ ticket: Type.String(), expires_at: Type.String({ format: 'date-time' }) }) },
     summary: 'A ticket that opens this stream once, within 60 s, as `?ticket=`',
@@ -154,7 +154,7 @@ export const eventRoutes = {
     method: 'GET',
     path: '/v1/sessions/{session_id}/events/stream',
     access: 'key-or-query',
-    errorShape: 'nested',
+    errorShape: 'anthropic',
     params: SessionPath,
     query: Type.Object({
       after: Type.Optional(Digits),
@@ -167,6 +167,7 @@ export const eventRoutes = {
     }),
     responses: { 200: Type.String({ description: 'Server-sent events: `id` is the sequence, `event` the type' }) },
     produces: 'text/event-stream',
-    summary: 'Follow the events of a session; `Last-Event-ID` resumes without a gap',
+    summary:
+      'Follow the events of a session from its first, or with the `managed-agents` beta header from now on; `Last-Event-ID` resumes without a gap',
   }),
 }

@@ -58,10 +58,7 @@ export const ManagedSessionCreate = Type.Object({
   metadata: Type.Optional(Metadata),
   resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'One repository at most' })),
   vault_ids: Type.Optional(
-    Type.Array(Id, {
-      maxItems: 100,
-      description: 'Kept and shown again, and nothing else: secrets are under /api/vault',
-    }),
+    Type.Array(Id, { maxItems: 100, description: 'Empty: there are no vaults; secrets are under /api/vault' }),
   ),
   budget: Type.Optional(Nullable(Budget)),
   initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
@@ -201,5 +198,16 @@ export const dialectSessionRoutes = {
     query: Type.Object({ ...managedPage }),
     responses: { 200: managedList(Resource) },
     summary: 'List what a session was given to work on',
+  }),
+  addResource: route({
+    ...base,
+    id: 'dialect_sessions.add_resource',
+    unknownFields: 'named',
+    method: 'POST',
+    path: '/v1/sessions/{session_id}/resources',
+    params: SessionPath,
+    body: Type.Object({ type: Type.String() }),
+    responses: { 200: Resource },
+    summary: 'Not possible yet (400): a session gets its repository when it is created',
   }),
 }

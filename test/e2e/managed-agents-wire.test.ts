@@ -112,15 +112,46 @@ for (const [what, resources, words] of [
   })
 }
 
-test('vault_ids of a new session are kept and shown, and cannot be changed later', async () => {
-  const vault_ids = ['vlt_1', 'vlt_2']
-  const made = await send(service, 'POST /v1/sessions', { body: { ...(await sessionFields()), vault_ids } })
-  assert.deepEqual([made.status, made.json()['vault_ids']], [200, vault_ids])
-  const line = `/v1/sessions/${made.json()['id']}`
-  assert.deepEqual((await send(service, `GET ${line}`)).json()['vault_ids'], vault_ids)
-  const changed = await send(service, `POST ${line}`, { body: { vault_ids: ['vlt_3'] } })
+test('DD1: vault_ids of a new session is 400 by name, and cannot be changed later', async () => {
+  const fields = await sessionFields()
+  const refused = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: ['vlt_1'] } })
+  assert.equal(refused.status, 400)
+  assert.match(
+    refused.json<{ error: { message: string } }>().error.message,
+    /^vault_ids must be empty: .*\/api\/vault$/,
+  )
+  const made = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: [] } })
+  assert.deepEqual([made.status, made.json()['vault_ids']], [200, []])
+  const changed = await send(service, `POST /v1/sessions/${made.json()['id']}`, { body: { vault_ids: ['vlt_3'] } })
   assert.equal(changed.status, 400)
   assert.match(changed.json<{ error: { message: string } }>().error.message, /^vault_ids must be null/)
+})
+
+test('DD1: adding a resource to a session is 400 and says when it can be named', async () => {
+  const { id } = (await send(service, 'POST /v1/sessions', { body: await sessionFields() })).json<{ id: string }>()
+  const answer = await send(service, `POST /v1/sessions/${id}/resources`, { body: { ...repository } })
+  assert.equal(answer.status, 400)
+  assert.match(answer.json<{ error: { message: string } }>().error.message, /when the session is created$/)
+})
+
+test('DD1: every path of the dialect answers errors in its envelope', async () => {
+  for (const line of [
+    'GET /v1/sessions/ses_none',
+    'GET /v1/sessions/ses_none/events',
+    'GET /v1/sessions/ses_none/events/stream',
+    'POST /v1/sessions/ses_none/events',
+    'POST /v1/sessions/ses_none/events/tickets',
+    'GET /v1/sessions/ses_none/nothing',
+    'GET /v1/agents/agent_none',
+    'GET /v1/environments/env_none',
+    'GET /v1/files/file_1',
+  ]) {
+    const body = line === 'POST /v1/sessions/ses_none/events' ? { events: [message('hi')] } : undefined
+    const { status, headers, json } = await send(service, line, body ? { body } : {})
+    const answer = json<{ type: string; error: { type: string }; request_id: string }>()
+    assert.deepEqual([status, answer.type, answer.error.type], [404, 'error', 'not_found_error'], line)
+    assert.equal(answer.request_id, headers['request-id'], line)
+  }
 })
 
 test('the list of events keeps to the times that it was asked for, as they are shown', async () => {

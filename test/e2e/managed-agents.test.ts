@@ -41,7 +41,8 @@ for (const [version, Anthropic] of [
     query: object = {},
   ): Promise<StreamEvent[]> {
     const seen: StreamEvent[] = []
-    for await (const event of await sessions.events.stream(id, query as { betas?: [] })) {
+    // From the first event; without a position a stream begins with what happens next.
+    for await (const event of await sessions.events.stream(id, {}, { query: { after: '0', ...query } })) {
       seen.push(event)
       if (isLast(event)) break
     }
@@ -207,6 +208,23 @@ for (const [version, Anthropic] of [
     const seen = await streamed(session.id, isIdle, { event_deltas: ['agent.message'] })
     assert.equal(types(seen)[0], 'user.message')
     assert.ok(types(seen).includes('agent.message'))
+  })
+
+  test(named('DD1: open a stream, send, read until idle gives each turn its own answer'), async () => {
+    const session = await newSession()
+    const turn = async (answer: string): Promise<string[]> => {
+      const stream = await sessions.events.stream(session.id)
+      await sessions.events.send(session.id, { events: [message(saying({ text: answer }))] })
+      const said: string[] = []
+      for await (const event of stream) {
+        if (event.type === 'agent.message')
+          said.push(...event.content.map(block => ('text' in block ? block.text : '')))
+        if (event.type === 'session.status_idle') break
+      }
+      return said
+    }
+    assert.deepEqual(await turn('First.'), ['First.'])
+    assert.deepEqual(await turn('Second.'), ['Second.'])
   })
 
   test(named('an interrupt stops the run, and the session goes on with the next message'), async () => {

@@ -180,7 +180,7 @@ function requireJson({ headers }: FastifyRequest): void {
 
 function shapeOfPath(url: string): ErrorShape {
   if (url.startsWith('/api/v1/')) return 'plain'
-  if (/^\/v1\/(messages|models|agents|environments)/.test(url) || insteadOf(pathOf(url))) return 'anthropic'
+  if (/^\/v1\/(messages|models|agents|environments|sessions)/.test(url) || insteadOf(pathOf(url))) return 'anthropic'
   if (url.startsWith('/v1beta/')) return 'google'
   return /^\/v1\/(chat|responses|embeddings)/.test(url) ? 'openai' : 'nested'
 }

@@ -5,6 +5,7 @@ import { dialectSessionRoutes } from '../../contract/managed-sessions.ts'
 import { bind } from '../http/bind.ts'
 import { createdRange } from '../http/created-range.ts'
 import { pageOf } from '../http/page.ts'
+import { invalid } from '../platform/errors.ts'
 import type { ManagedAgents } from './agents.ts'
 import type { Environments } from './environments.ts'
 import type { DialectSessions } from './sessions.ts'
@@ -85,6 +86,12 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
   bind(app, dialectSessionRoutes.remove, async ({ params: { session_id: id } }, caller) => {
     await sessions.remove(id, caller)
     return { id, type: 'session_deleted' as const }
+  })
+  bind(app, dialectSessionRoutes.addResource, async ({ params }, caller) => {
+    await sessions.get(params.session_id, caller)
+    throw invalid(
+      'resources cannot be added to a session: name the repository in resources when the session is created',
+    )
   })
   bind(app, dialectSessionRoutes.resources, async ({ params }, caller) => ({
     data: (await sessions.get(params.session_id, caller)).resources,

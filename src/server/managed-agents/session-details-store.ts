@@ -7,7 +7,6 @@ export interface SessionDetails {
   readonly session_id: string
   readonly environment_id: string
   readonly metadata: MetadataMap
-  readonly vault_ids: readonly string[]
   readonly is_untitled: boolean
   readonly archived_at: Date | null
   readonly updated_at: Date
@@ -29,7 +28,6 @@ export interface SessionDetails {
 export interface DialectFields {
   readonly environment_id: string
   readonly metadata: MetadataMap
-  readonly vault_ids: readonly string[]
   readonly is_untitled: boolean
 }
 
@@ -49,7 +47,7 @@ export interface SessionQuery extends CreatedRange {
 
 const detailsText = `
   select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.metadata, '{}') as metadata,
-         coalesce(d.vault_ids, '{}') as vault_ids, coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
+         coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
          greatest(s.updated_at, d.updated_at) as updated_at, b.max_usd, used.*, work.active_seconds,
          extract(epoch from coalesce(d.archived_at, clock_timestamp()) - s.created_at)::float8 as duration_seconds
   from sessions s
@@ -83,7 +81,7 @@ const listText = (order: 'asc' | 'desc') => `
   order by s.id ${order} limit $9`
 
 const insertText = `
-  insert into dialect_sessions (session_id, environment_id, metadata, vault_ids, is_untitled) values ($1, $2, $3, $4, $5)`
+  insert into dialect_sessions (session_id, environment_id, metadata, is_untitled) values ($1, $2, $3, $4)`
 
 /** A session that the dialect has never written to has no row yet. */
 const changeText = `
@@ -117,8 +115,8 @@ export function sessionDetailsStore(pool: Pool) {
     },
 
     async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
-      const { environment_id, metadata, vault_ids, is_untitled } = fields
-      await on.query(insertText, [id, environment_id, JSON.stringify(metadata), vault_ids, is_untitled])
+      const { environment_id, metadata, is_untitled } = fields
+      await on.query(insertText, [id, environment_id, JSON.stringify(metadata), is_untitled])
     },
 
     /** Replaces what is given. */

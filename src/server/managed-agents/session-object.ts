@@ -23,7 +23,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     environment_id: details.environment_id,
     metadata: { ...details.metadata },
     resources: resourcesOf(session),
-    vault_ids: [...details.vault_ids],
+    vault_ids: [],
     outcome_evaluations: [],
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
     usage: usageOf(details),

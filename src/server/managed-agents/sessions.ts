@@ -12,7 +12,7 @@ import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
-import { AppError, notFound } from '../platform/errors.ts'
+import { AppError, invalid, notFound } from '../platform/errors.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { toSnapshot } from './agent-object.ts'
 import type { SkillBlocks } from './agent-setup.ts'
@@ -116,6 +116,8 @@ export function createDialectSessions(deps: Deps) {
     /** Made with its environment, its limit and its first messages, or not at all. */
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
       const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
+      if (vault_ids.length > 0)
+        throw invalid('vault_ids must be empty: there are no vaults yet; secrets are under /api/vault')
       const wanted = wantedAgent(body.agent)
       const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
       const runtime = metadata[runtimeKey]
@@ -136,7 +138,7 @@ export function createDialectSessions(deps: Deps) {
         once(sqlOfClient(client), idempotency, async () => {
           const messages = events.map(({ content }) => content)
           const made = await sessions.createWithin(client, { body: plan, caller, messages })
-          await store.insert(client, made.id, { environment_id, metadata, vault_ids, is_untitled: !title?.trim() })
+          await store.insert(client, made.id, { environment_id, metadata, is_untitled: !title?.trim() })
           if (body.budget) await setBudget(client, made.id, body.budget)
           tell = made.tell
           ignored = made.ignored

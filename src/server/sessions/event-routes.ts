@@ -94,12 +94,16 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
       return Number(lastEventId)
     }
     if (asked.after !== undefined) return Number(asked.after)
-    if (asked.from !== 'tail') return 0
+    if (asked.from !== 'tail' && !speaksManagedAgents(headers)) return 0
     const last = await store.lastSeq(sessionId)
     if (last === undefined) throw notFound('session', sessionId)
     return last
   }
 }
+
+/** A program of the Managed Agents dialect opens a stream for each turn and expects what happens from now on. */
+const speaksManagedAgents = (headers: FastifyRequest['headers']): boolean =>
+  String(headers['anthropic-beta'] ?? '').includes('managed-agents-')
 
 interface StreamQuery {
   readonly after?: string
