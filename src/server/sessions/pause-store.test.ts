@@ -97,14 +97,14 @@ test('what a budget stopped waits at its place, and nobody works on it or on wha
   assert.ok((await taken()).includes(id))
 })
 
-test('a paused session is idle, in its record and in lists; once it may go on it is pending', async () => {
+test('D6: a paused session is pending, in its record and in lists, and stays so once it may go on', async () => {
   const { id } = await pausedSession()
   const listed = async (status: 'idle' | 'pending') => {
     const filter = { owner: undefined, agentId: undefined, withDeleted: false, cursor: undefined, limit: 100 }
     return (await sessions.list({ ...filter, status })).some(row => row.id === id)
   }
   assert.equal((await sessions.find(id))?.paused, true)
-  assert.deepEqual([await listed('idle'), await listed('pending')], [true, false])
+  assert.deepEqual([await listed('idle'), await listed('pending')], [false, true])
   await resumed(id)
   assert.equal((await sessions.find(id))?.paused, false)
   assert.deepEqual([await listed('idle'), await listed('pending')], [false, true])

@@ -25,14 +25,14 @@ const pausing = plays([said], [noBudget])
 
 const createEngine = (t: TestContext, ...parts: Part[]) => createEngineOf(t, { pool, parts })
 
-test('a run that a budget stops keeps its log and its place; the session is idle, free, and goes on once resumed', async t => {
+test('a run that a budget stops keeps its log and its place; the session is pending, free, and goes on once resumed', async t => {
   const engine = createEngine(t, pausing, plays([said], [done]))
   const id = await engine.create()
   await engine.prompt(id, 'one')
   await engine.prompt(id, 'two')
   await engine.settle()
   assert.deepEqual(await engine.queueOf(id), ['one waiting (budget)', 'two waiting'])
-  assert.equal(await engine.statusOf(id), 'idle')
+  assert.equal(await engine.statusOf(id), 'pending')
   const { rows } = await pool.query('select lease_owner, lease_until from sessions where id = $1', [id])
   assert.deepEqual(rows, [{ lease_owner: null, lease_until: null }])
   engine.woken.add(id)
