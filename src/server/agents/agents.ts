@@ -5,7 +5,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Actor, By, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
@@ -143,8 +143,7 @@ export function createAgents({ store, defaults, isRuntime, carried, audit, secre
 
     async versions(id: string, caller: Caller, page: PageOf): Promise<StoredVersion[]> {
       await get(id, caller)
-      if (page.after !== undefined && !/^\d{1,9}$/.test(page.after))
-        throw invalid('cursor is not one that this list gave')
+      if (page.after !== undefined && !/^\d{1,9}$/.test(page.after)) throw invalidCursor()
       return store.versions(id, page)
     },
 

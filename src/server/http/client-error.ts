@@ -4,7 +4,7 @@ import { newId } from '../platform/ids.ts'
 
 const refusals: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'the headers are larger than 16 KB'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come to its end in time'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request was not complete in time'],
 }
 
 /**

@@ -38,12 +38,13 @@ test('a page has 50 items unless the caller says otherwise', async () => {
   assert.equal((await pageOf({}, listOf(keys), key => key)).items.length, 50)
 })
 
-test('a cursor that no list gave is refused', async () => {
-  for (const cursor of ['', 'a', '%%%', 'YQ==', 'Y Q']) {
+test('L1: a cursor that no list gave is refused, also one that holds a NUL', async () => {
+  const withNul = Buffer.from('a\0b').toString('base64url')
+  for (const cursor of ['', 'a', '%%%', 'YQ==', 'Y Q', 'AA', withNul]) {
     const page = pageOf({ cursor }, listOf(['a']), key => key)
     await assert.rejects(
       page,
-      (error: unknown) => error instanceof AppError && error.code === 'invalid_request',
+      (error: unknown) => error instanceof AppError && error.message === 'invalid cursor',
       cursor,
     )
   }

@@ -1,4 +1,4 @@
-import { invalid } from '../platform/errors.ts'
+import { invalidCursor } from '../platform/errors.ts'
 
 interface PageQuery {
   readonly limit?: number
@@ -30,8 +30,9 @@ export async function pageOf<T>(
 
 const encode = (key: string): string => Buffer.from(key).toString('base64url')
 
+/** The database refuses a NUL, and no key holds one. */
 function decode(cursor: string): string {
   const key = Buffer.from(cursor, 'base64url').toString()
-  if (key === '' || encode(key) !== cursor) throw invalid('cursor is not one that this list gave')
+  if (key === '' || key.includes('\0') || encode(key) !== cursor) throw invalidCursor()
   return key
 }

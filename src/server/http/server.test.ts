@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { route } from '../../contract/route.ts'
@@ -63,4 +66,17 @@ test('a fault of a handler that has taken its answer over still reaches the log'
   const { body } = await app.inject({ method: 'GET', url: '/late' })
   assert.equal(body, 'done')
   assert.deepEqual(errors, ['Promise errored, but reply.sent = true was set'])
+})
+
+test('L2: a connection whose headers stay unfinished is closed after their time, not after that of the whole request', async t => {
+  const { app } = helloApp(() => ada)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.after(() => app.close())
+  assert.ok(app.server.headersTimeout < app.server.requestTimeout)
+  const startedMs = performance.now()
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write('GET /api/v1/hello HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
+  assert.match(await text(socket), /^HTTP\/1\.1 408 /)
+  assert.ok(performance.now() - startedMs < app.server.requestTimeout, 'the headers have a limit of their own')
 })

@@ -65,6 +65,8 @@ export function createServer({ authenticate, log, requestLog }: Options): Fastif
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestTimeout: 60_000,
+    // Node checks only every 30 s unless told otherwise. Security: S50.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 500, ignoreDuplicateSlashes: false },
     genReqId: () => newId('req'),

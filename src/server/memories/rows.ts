@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Memory } from '../../contract/memories.ts'
 import type { MemoryTable } from '../db/types.ts'
-import { invalid } from '../platform/errors.ts'
+import { invalidCursor } from '../platform/errors.ts'
 
 /** What answers show of a row. */
 export const columns = `
@@ -45,6 +45,6 @@ export const isBehind = (first: number): string => `
 export function placeValues(after: string | undefined): readonly (string | null)[] {
   if (after === undefined) return [null, null, null, null]
   const [, ...values] = /^(-?\d{1,10})[.](\d{1,16})[.](\d{1,16})[.](\w{1,100})$/.exec(after) ?? []
-  if (values.length === 0) throw invalid('cursor is not one that this list gave')
+  if (values.length === 0) throw invalidCursor()
   return values
 }

@@ -68,3 +68,6 @@ export const notFound = (
 
 /** The caller sent something wrong; `message` names the field. */
 export const invalid = (message: string): AppError => new AppError('invalid_request', message)
+
+/** Refusal of a cursor that the list did not return. */
+export const invalidCursor = (): AppError => invalid('invalid cursor')

@@ -9,7 +9,7 @@ import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
 import { checkTimezone } from '../http/time-range.ts'
-import { invalid, notFound } from '../platform/errors.ts'
+import { invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { checkCron, nextRun } from './next-run.ts'
@@ -172,8 +172,7 @@ export function createSchedules(deps: Deps) {
 
     async runs(id: string, caller: Caller, page: { after: string | undefined; limit: number }): Promise<ScheduleRun[]> {
       await find(id, caller)
-      if (page.after !== undefined && !/^\d{1,16}$/.test(page.after))
-        throw invalid('cursor is not one that this list gave')
+      if (page.after !== undefined && !/^\d{1,16}$/.test(page.after)) throw invalidCursor()
       return store.runs(id, page.after, page.limit)
     },
   }

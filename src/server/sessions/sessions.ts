@@ -8,7 +8,7 @@ import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Approvals } from './approvals.ts'
 import type { Appended, EventLog } from './event-log.ts'
@@ -235,8 +235,7 @@ export function createSessions(deps: Deps) {
 
     async queue(id: string, caller: Caller, page: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       await open(id, caller)
-      if (page.after !== undefined && !/^-?\d{1,15} \w+$/.test(page.after))
-        throw invalid('cursor is not one that this list gave')
+      if (page.after !== undefined && !/^-?\d{1,15} \w+$/.test(page.after)) throw invalidCursor()
       return prompts.list(id, page)
     },
 

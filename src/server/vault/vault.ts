@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { RunSql } from '../db/once.ts'
 import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Actor, By, Caller } from '../http/caller.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { SealError } from '../platform/seal.ts'
 import type { EntryName, EntryVersion, ListedEntry, OnChange, VaultStore } from './store.ts'
 
@@ -112,6 +112,6 @@ export const placeIn = ({ key, scope }: VaultEntry): string => `${scope}:${key}`
 
 function placeOf(after: string, { principal }: Caller): EntryName {
   const [, scope, key] = /^(global|owner):(.+)$/s.exec(after) ?? []
-  if (key === undefined) throw invalid('cursor is not one that this list gave')
+  if (key === undefined) throw invalidCursor()
   return { owner_id: scope === 'owner' ? principal : everybody, key }
 }
