@@ -12,6 +12,7 @@ const table = {
   payload_too_large: [413, 'request_too_large'],
   unsupported_media_type: [415, 'invalid_request_error'],
   idempotency_mismatch: [422, 'invalid_request_error'],
+  upgrade_required: [426, 'invalid_request_error'],
   rate_limited: [429, 'rate_limit_error'],
   internal: [500, 'api_error'],
   upstream_unreachable: [502, 'api_error'],

@@ -22,6 +22,7 @@ const statuses: Readonly<Record<ErrorCode, string>> = {
   forbidden: 'PERMISSION_DENIED',
   not_found: 'NOT_FOUND',
   method_not_allowed: 'UNIMPLEMENTED',
+  upgrade_required: 'UNIMPLEMENTED',
   conflict: 'ABORTED',
   payload_too_large: 'INVALID_ARGUMENT',
   unsupported_media_type: 'INVALID_ARGUMENT',

@@ -35,6 +35,7 @@ const kinds: Readonly<Record<ErrorCode, OpenAiKind>> = {
   forbidden: { type: 'permission_error', code: null },
   not_found: { ...wrong, code: 'model_not_found' },
   method_not_allowed: wrong,
+  upgrade_required: wrong,
   conflict: wrong,
   payload_too_large: { ...wrong, code: 'request_too_large' },
   unsupported_media_type: wrong,

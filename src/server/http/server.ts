@@ -102,6 +102,7 @@ export function createServer({ authenticate, log, requestLog }: Options): Fastif
     await requireKey(request)
     const allowed = allowedMethods(pathOf(request.url))
     if (allowed.length === 0) throw noSuchPath(request.url)
+    if (wantsWebSocket(request)) throw noWebSocket(allowed, request)
     reply.header('allow', allowed.join(', '))
     throw new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allowed.join(', ')}`)
   })
@@ -114,6 +115,16 @@ export function createServer({ authenticate, log, requestLog }: Options): Fastif
   })
   return app
 }
+
+const wantsWebSocket = ({ headers }: FastifyRequest): boolean => headers.upgrade?.toLowerCase() === 'websocket'
+
+/** Clients that try a WebSocket first, as Codex does, take this status for a reason to go on over HTTP at once. */
+const noWebSocket = (allowed: readonly string[], { url }: FastifyRequest): AppError =>
+  new AppError(
+    'upgrade_required',
+    `WebSocket is not supported here; use ${allowed.join(' or ')} ${pathOf(url).slice(0, 200)} over HTTP`,
+    { headers: { upgrade: 'HTTP/1.1', connection: 'close, upgrade' } },
+  )
 
 /**
  * What the library itself has to say goes to our log. Given a logger as an option, it would make a child of it and two
