@@ -49,17 +49,26 @@ const { service, upstreams } = await startEveryProtocol({
   aliases: Object.fromEntries(known.map(({ model, protocol }) => [model, protocol])),
 })
 
-const settings = Object.entries({
-  'analytics.enabled': false,
+const asArguments = (settings: object): readonly string[] =>
+  Object.entries({ 'analytics.enabled': false, ...settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${JSON.stringify(value)}`,
+  ])
+
+/** The gateway as a provider of its own, which Codex calls over HTTP. */
+const asProvider = asArguments({
   model_provider: 'gateway',
   'model_providers.gateway.name': 'gateway',
   'model_providers.gateway.base_url': `${service.url}/v1`,
   'model_providers.gateway.env_key': 'GATEWAY_KEY',
   'model_providers.gateway.wire_api': 'responses',
-}).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`])
+})
+
+/** The gateway in the place of OpenAI, for which Codex tries a WebSocket first. */
+const asOpenAi = asArguments({ openai_base_url: `${service.url}/v1` })
 
 /** A turn that writes the file; the two requests of it that the upstream got, as text. */
-async function completesTurn({ model, protocol, call }: Case): Promise<readonly string[]> {
+async function completesTurn({ model, protocol, call }: Case, settings = asProvider): Promise<readonly string[]> {
   await rm(file, { force: true })
   const before = upstreams[protocol].requests.length
   const prompt = saying(
@@ -71,7 +80,7 @@ async function completesTurn({ model, protocol, call }: Case): Promise<readonly 
       ...['exec', '--json', '-s', 'workspace-write', '--skip-git-repo-check'],
       ...[...settings, '-m', model, `Do what this says: ${prompt}`],
     ],
-    env: { CODEX_HOME: codexHome, GATEWAY_KEY: service.key },
+    env: { CODEX_HOME: codexHome, GATEWAY_KEY: service.key, CODEX_API_KEY: service.key },
   })
   const lines = stdout.trim().split('\n')
   const events = lines.map(line => JSON.parse(line) as { type: string; item?: { type: string; text?: string } })
@@ -112,3 +121,11 @@ for (const each of known) {
     assert.ok(signatureIn(requests[1]))
   })
 }
+
+test('E2: Codex completes a turn where openai_base_url names the gateway: it falls back from its WebSocket at once', async () => {
+  const [each] = known
+  assert.ok(each)
+  const requests = await completesTurn(each, asOpenAi)
+  assert.match(requests[1] ?? '', /A work\.txt/)
+  assert.match(service.logs(), /"path":"\/v1\/responses","status":426/, 'it has tried a WebSocket')
+})
