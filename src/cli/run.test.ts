@@ -60,6 +60,31 @@ test('without a real model the scripted one runs, and that is said', async () =>
   assert.deepEqual(seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', model: 'demo' })
 })
 
+const at = (id: string, output: number, owned_by = 'acme') => ({ id, owned_by, pricing: { input: output / 4, output } })
+
+test('E6: without --model a run takes a model of a middle price, and shows what it costs', async () => {
+  const data = [
+    { id: 'demo' },
+    at('acme/big', 40),
+    at('acme/small', 2),
+    at('acme/middle', 8),
+    at('other/free', 0, 'other'),
+  ]
+  const models = { 'GET /v1/models': () => Response.json({ data }) }
+  const { fetch, seen } = serviceWith([idle('end_turn')], models)
+  const { stderr } = await runLine(['run', 'go'], { fetch })
+  assert.match(
+    stderr,
+    /Model acme\/middle \(\$2 for a million tokens of input, \$8 of output\); choose another with --model/,
+  )
+  assert.deepEqual(seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', model: 'acme/middle' })
+})
+
+test('E6: a model whose price nobody knows is said to be so', async () => {
+  const { stderr } = await runLine(['run', 'go'], { fetch: serviceWith([idle('end_turn')]).fetch })
+  assert.match(stderr, /Model acme\/big \(its price is not known\)/)
+})
+
 test('an agent brings its own model; a named one wins', async () => {
   const first = serviceWith([idle('end_turn')])
   await runLine(['run', 'go', '--agent', 'agent_1'], { fetch: first.fetch })

@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import type { Model } from '../contract/models.ts'
 import { outcomePiece } from './event-lines.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
@@ -37,16 +38,16 @@ export async function runOnce(client: Client, args: RunArguments, out: Out): Pro
   return exitCodeOfRun(end)
 }
 
-/** The first listed model that is real, else the scripted one; either choice is said. */
+/** A real model of a middle price, else the scripted one; either choice is said. */
 async function chooseModel(client: Client, out: Out): Promise<string> {
   const { data } = await client.models.list({ query: { limit: 1000 } })
-  const usable = data.map(({ id }) => id).filter(id => !id.endsWith('*'))
-  const real = usable.find(id => id !== demoModel)
+  const usable = data.filter(({ id }) => !id.endsWith('*'))
+  const real = midPriced(usable.filter(({ id }) => id !== demoModel))
   if (real !== undefined) {
-    if (usable.length > 1) out.note(dim(`Model ${real}, the first one listed; choose another with --model.`))
-    return real
+    out.note(dim(`Model ${real.id} (${priceText(real)}); choose another with --model.`))
+    return real.id
   }
-  if (!usable.includes(demoModel))
+  if (usable.length === 0)
     throw new CommandFailed('The service has no models. Configure one, or name one with --model.')
   out.note({
     text: 'No model provider is set up: using "demo", whose answers are scripted, not real.',
@@ -57,6 +58,22 @@ async function chooseModel(client: Client, out: Out): Promise<string> {
   )
   return demoModel
 }
+
+/** So many of a provider's models are compared: the list begins with the newest ones. */
+const mostCompared = 6
+
+/** Of the newest models of the first provider that states prices the one in the middle; without prices the first of all. */
+function midPriced(models: readonly Model[]): Model | undefined {
+  const priced = models.filter(({ pricing }) => pricing && pricing.output !== null)
+  const ofFirst = priced.filter(({ owned_by }) => owned_by === priced[0]?.owned_by).slice(0, mostCompared)
+  const byPrice = ofFirst.toSorted((a, b) => (a.pricing?.output ?? 0) - (b.pricing?.output ?? 0))
+  return byPrice[(byPrice.length - 1) >> 1] ?? models[0]
+}
+
+const priceText = ({ pricing }: Model): string =>
+  pricing && pricing.output !== null
+    ? `$${pricing.input} for a million tokens of input, $${pricing.output} of output`
+    : 'its price is not known'
 
 interface Report {
   readonly args: RunArguments
