@@ -22,6 +22,7 @@ export const globTool = defineTool({
     path: Type.Optional(Type.String({ description: 'The folder to look in; /workspace when absent' })),
   }),
   idempotent: true,
+  reads: true,
   // The paths, and the sets of steps that the pattern has reached.
   holdsBytes: () => 32 * 1024 * 1024,
   async run({ pattern, path = root }, { sandbox, signal }) {

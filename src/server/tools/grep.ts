@@ -16,6 +16,7 @@ export const grepTool = defineTool({
     ),
   }),
   idempotent: true,
+  reads: true,
   async run({ pattern, path = '.' }, { sandbox, signal }) {
     const { outcome, exitCode, output } = await sandbox.exec({
       command: search(pattern, path, sandbox.driver),

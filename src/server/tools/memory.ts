@@ -41,6 +41,7 @@ export const searchMemoryTool = defineTool({
     ),
   }),
   idempotent: true,
+  reads: true,
   run: ({ query, tag }, context: ServerContext) =>
     withMemories(context, async memories => {
       const found = await memories.search({ query: storable(query), tag: tag && storable(tag), limit: mostFound })

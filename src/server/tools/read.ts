@@ -22,6 +22,7 @@ export const readTool = defineTool({
     ),
   }),
   idempotent: true,
+  reads: true,
   holdsBytes: () => 2 * largestFileBytes,
   async run({ file_path, view_range }, { sandbox }) {
     const bytes = await sandbox.files.read(file_path)

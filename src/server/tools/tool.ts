@@ -59,6 +59,8 @@ export interface Tool<Context extends ServerContext = ToolContext> {
   readonly inputSchema: Readonly<Record<string, unknown>>
   /** True when a call whose result was lost may be made again without asking the model. */
   readonly idempotent: boolean
+  /** True when a call changes nothing, so it may run beside other reads. */
+  readonly reads: boolean
   /** Never rejects: wrong input and failures are results that say what was wrong. */
   run(input: unknown, context: Context): Promise<ToolResult>
 }
@@ -68,6 +70,8 @@ interface ToolSpec<Input extends TObject, Context extends ServerContext> {
   readonly description: string
   readonly input: Input
   readonly idempotent: boolean
+  /** False unless given. */
+  readonly reads?: boolean
   /** The most memory that a call needs beside its input. Absent for tools whose work is outside of this process. */
   readonly holdsBytes?: (input: Static<Input>) => number
   readonly run: (input: Static<Input>, context: Context) => Promise<Answer>
@@ -94,6 +98,7 @@ export function defineTool<const Input extends TObject, Context extends ServerCo
     description: spec.description,
     inputSchema: Object.fromEntries(Object.entries(spec.input)),
     idempotent: spec.idempotent,
+    reads: spec.reads ?? false,
     async run(input, context) {
       const answer = context.signal.aborted ? failed('cancelled') : await attempt(spec, input, context)
       const text = capText(clean(answer.text), context.limits.resultChars)

@@ -6,7 +6,7 @@ import { createErasing } from '../without-secrets.ts'
 import { Conversation, type OpenToolUse } from './conversation.ts'
 import { askModel, requestEnd } from './model-step.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
-import { isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
+import { isRead, isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 import { callTools } from './tool-step.ts'
 
 const defaultMaxTurns = 100
@@ -93,8 +93,12 @@ async function* settleCutOff({ context, conversation, tools, toolContext }: Run)
   const open = conversation.openRequest
   if (open !== undefined) yield [requestEnd(open, { is_error: true })]
   const isOpenQuestion = ({ permission }: OpenToolUse) => permission === 'ask'
-  if (context.signal.aborted) yield conversation.openToolUses.filter(isOpenQuestion).map(neverAnswered)
-  const uses = conversation.openToolUses.filter(use => !isOpenQuestion(use))
+  const question = conversation.openToolUses.findIndex(isOpenQuestion)
+  // What comes behind a question and may change something has waited for the answer.
+  const hasBegun = (use: OpenToolUse, at: number) =>
+    !isOpenQuestion(use) && (question < 0 || at < question || isRead(use, tools))
+  const uses = conversation.openToolUses.filter(hasBegun)
+  if (context.signal.aborted) yield conversation.openToolUses.filter(use => !uses.includes(use)).map(neverAnswered)
   for (const use of uses) if (!isRepeatable(use, tools)) yield [outcomeUnknown(use)]
   const repeated = uses.filter(use => isRepeatable(use, tools))
   for await (const result of runToolCalls(repeated, tools, toolContext)) yield [result]

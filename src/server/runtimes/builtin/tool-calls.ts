@@ -3,19 +3,51 @@ import type { ToolContext, ToolResult } from '../../tools/tool.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { OpenToolUse } from './conversation.ts'
 
-/** Runs tool calls side by side. Yields the result of each as it ends; each call has exactly one. */
+/** Reads that run side by side. */
+const mostReads = 8
+
+/**
+ * Runs the tool calls of a turn. Reads that follow one another run side by side; a call that may change something waits for all
+ * before it, and those after it wait for it, so that a turn may write a file and then run it. Yields the result of each as it
+ * ends; each call has exactly one.
+ */
 export async function* runToolCalls(
   uses: readonly OpenToolUse[],
   tools: ReadonlyMap<string, EnabledTool>,
   context: () => Promise<ToolContext>,
 ): AsyncGenerator<NewEvent> {
-  const running = new Map(uses.map(use => [use.tool_use_id, runOne(use, tools, context)] as const))
-  while (running.size > 0) {
-    const done = await Promise.race(running.values())
-    running.delete(String(done['tool_use_id']))
-    yield done
+  for (const group of groupsOf(uses, tools)) {
+    const running = new Map(group.map(use => [use.tool_use_id, runOne(use, tools, context)] as const))
+    while (running.size > 0) {
+      const done = await Promise.race(running.values())
+      running.delete(String(done['tool_use_id']))
+      yield done
+    }
   }
 }
+
+/** The calls in their order: each that changes something alone, reads in groups. */
+function groupsOf(uses: readonly OpenToolUse[], tools: ReadonlyMap<string, EnabledTool>): OpenToolUse[][] {
+  const groups: OpenToolUse[][] = []
+  let reads: OpenToolUse[] = []
+  for (const use of uses) {
+    if (!isRead(use, tools)) {
+      reads = []
+      groups.push([use])
+      continue
+    }
+    if (reads.length % mostReads === 0) {
+      reads = []
+      groups.push(reads)
+    }
+    reads.push(use)
+  }
+  return groups
+}
+
+/** A call of a tool that is not there fails, and changes nothing. */
+export const isRead = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
+  tools.get(name)?.tool.reads ?? true
 
 /** The result that stands for a call which an owner before us may have made or not. */
 export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): NewEvent =>

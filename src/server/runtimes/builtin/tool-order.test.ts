@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
+import type { NewEvent } from '../../../contract/events.ts'
+import type { Call, Sink } from '../../gateway/call.ts'
+import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
+import { defineTool, done, type ToolContext } from '../../tools/tool.ts'
+import type { EnabledTool } from '../../tools/toolset.ts'
+import { type Decision, partsOf, type RunContext } from '../runtime.ts'
+import type { OpenToolUse } from './conversation.ts'
+import { builtinRuntime } from './runtime.ts'
+import { runToolCalls } from './tool-calls.ts'
+
+/** Tools that note their begin and end, with a few passes of the event loop between. */
+function notingTools(notes: string[]) {
+  let atOnce = 0
+  let most = 0
+  const tool = (name: string, reads: boolean): [string, EnabledTool] => {
+    const run = async ({ id }: { id: string }) => {
+      notes.push(`${id} begins`)
+      most = Math.max(most, ++atOnce)
+      for (let pass = 0; pass < 5; pass++) await new Promise(setImmediate)
+      atOnce--
+      notes.push(`${id} ends`)
+      return done(id)
+    }
+    const input = Type.Object({ id: Type.String() })
+    return [
+      name,
+      { tool: defineTool({ name, description: name, input, idempotent: reads, reads, run }), policy: 'allow' },
+    ]
+  }
+  return { tools: new Map([tool('read', true), tool('write', false)]), most: () => most }
+}
+
+const useOf = (name: string, at: number): OpenToolUse => ({
+  tool_use_id: `toolu_${at}`,
+  name,
+  input: { id: `${name}${at}` },
+  permission: 'allow',
+  eventId: undefined,
+})
+
+async function runAll(names: readonly string[]) {
+  const notes: string[] = []
+  const { tools, most } = notingTools(notes)
+  const context = { signal: new AbortController().signal, limits: { resultChars: 1_000 } } as ToolContext
+  for await (const _ of runToolCalls(names.map(useOf), tools, async () => context));
+  return { notes, most: most() }
+}
+
+test('R4: calls that change something run one after the other, in the order of the model', async () => {
+  const { notes, most } = await runAll(['write', 'write', 'write'])
+  assert.deepEqual(
+    notes,
+    [0, 1, 2].flatMap(at => [`write${at} begins`, `write${at} ends`]),
+  )
+  assert.equal(most, 1)
+})
+
+test('R4: reads run side by side, after the change before them and before the one behind', async () => {
+  const { notes, most } = await runAll(['write', 'read', 'read', 'read', 'write', 'read'])
+  assert.deepEqual(notes.slice(0, 2), ['write0 begins', 'write0 ends'])
+  assert.deepEqual(notes.slice(2, 5), ['read1 begins', 'read2 begins', 'read3 begins'])
+  assert.deepEqual(notes.slice(8), ['write4 begins', 'write4 ends', 'read5 begins', 'read5 ends'])
+  assert.equal(most, 3)
+})
+
+test('R4: at most eight reads run at the same time', async () => {
+  const { notes, most } = await runAll(Array.from({ length: 20 }, () => 'read'))
+  assert.deepEqual([notes.length, most], [40, 8])
+})
+
+const calls = [
+  { type: 'tool_use' as const, id: 'toolu_a', name: 'write', input: { file_path: 'a.py', content: 'print(1)' } },
+  { type: 'tool_use' as const, id: 'toolu_b', name: 'bash', input: { command: 'python a.py' } },
+  { type: 'tool_use' as const, id: 'toolu_c', name: 'read', input: { file_path: 'other' } },
+]
+
+const gateway = {
+  async call({ body }: Call, sink: Sink) {
+    const { messages } = JSON.parse(body.toString()) as { messages: { role: string }[] }
+    const isFirst = messages.every(({ role }) => role === 'user')
+    const usage = fullUsage(1, 1)
+    const head = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
+    const content = isFirst ? calls : [{ type: 'text' as const, text: 'done' }]
+    sink.head(200, {})
+    for (const frame of messageFrames({ ...head, content, stop_reason: isFirst ? 'tool_use' : 'end_turn', usage }))
+      sink.data(Buffer.from(frame))
+    sink.end()
+    return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
+  },
+}
+
+const asking = { ...session, tools: [{ type: 'write', permission_policy: 'ask' }, { type: 'bash' }, { type: 'read' }] }
+const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
+
+async function runOn(log: readonly NewEvent[], commands: string[], changes: Partial<RunContext>) {
+  const stored = [...log]
+  for await (const batch of builtinRuntime({ gateway, ...rigOver(commands) }).run(
+    asking,
+    prompt,
+    contextOver(log, changes),
+  ))
+    stored.push(...partsOf(batch).events.map((event, at) => ({ id: `evt_${stored.length + at}`, ...event })))
+  return stored
+}
+
+const resultsOf = (log: readonly NewEvent[]) =>
+  log.filter(({ type }) => type === 'agent.tool_result').map(event => event['tool_use_id'])
+const deny = async (): Promise<Decision> => ({ result: 'deny', message: undefined })
+
+test('R4: a command behind a write that asks waits for the answer, also over a change of owner', async () => {
+  const commands: string[] = []
+  const open = await runOn([asked], commands, { decision: async () => undefined })
+  assert.deepEqual([resultsOf(open), commands], [['toolu_c'], []])
+  const log = await runOn(open, commands, { decision: deny })
+  assert.deepEqual(resultsOf(log), ['toolu_c', 'toolu_a', 'toolu_b'])
+  assert.deepEqual([commands, log.at(-1)?.type], [['python a.py'], 'session.status_idle'])
+})
+
+test('R4: a run that is stopped while it asks gives every waiting call a result, and runs none', async () => {
+  const commands: string[] = []
+  const open = await runOn([asked], commands, { decision: async () => undefined })
+  const stopped = await runOn(open, commands, { signal: AbortSignal.abort() })
+  assert.deepEqual([resultsOf(stopped).toSorted(), commands], [['toolu_a', 'toolu_b', 'toolu_c'], []])
+})
