@@ -5,6 +5,7 @@ import { contextOver, prompt, rigOver, session } from '../../../../test/support/
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/call.ts'
 import { fullUsage, messageFrames } from '../../gateway/demo/message-frames.ts'
+import { wholeEchoes } from '../../platform/echoes.ts'
 import { defineTool, done, type ToolContext } from '../../tools/tool.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
@@ -79,6 +80,7 @@ const calls = [
 ]
 
 const gateway = {
+  echoes: () => wholeEchoes([]),
   async call({ body }: Call, sink: Sink) {
     const { messages } = JSON.parse(body.toString()) as { messages: { role: string }[] }
     const isFirst = messages.every(({ role }) => role === 'user')
