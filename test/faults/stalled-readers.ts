@@ -44,9 +44,14 @@ interface Kind {
   readonly name: string
   /** The stream that the stalled readers ask for. */
   readonly path: (sessionId: string) => string
+  /** Adds to the log beside them: a stream without replay has nothing to send otherwise. */
+  readonly isLive: boolean
 }
 
-const kinds: readonly Kind[] = [{ name: 'events', path: id => `/v1/sessions/${id}/events/stream?after=0` }]
+const kinds: readonly Kind[] = [
+  { name: 'events', path: id => `/v1/sessions/${id}/events/stream?after=0`, isLive: false },
+  { name: 'opencode', path: () => '/global/event', isLive: true },
+]
 
 /** V2: readers that never read cost a bounded amount of memory, are cut, and slow nobody down. */
 async function stallReaders(bench: Bench) {
@@ -103,7 +108,7 @@ async function newSession(site: Site): Promise<string> {
   return made.json<Session>().id
 }
 
-async function stalledPhase(bench: Bench, stage: Stage, { path }: Kind) {
+async function stalledPhase(bench: Bench, stage: Stage, { path, isLive }: Kind) {
   const { site, pool, pid } = stage
   const filled = await newSession(site)
   await fillLog(pool, filled, log)
@@ -129,6 +134,7 @@ async function stalledPhase(bench: Bench, stage: Stage, { path }: Kind) {
     },
     () => undefined,
   )
+  if (isLive) await announce(pool, filled)
   const p99Ms = percentile(await deliveries(stage), 0.99)
   await cutting
   clearInterval(sampling)
@@ -137,6 +143,14 @@ async function stalledPhase(bench: Bench, stage: Stage, { path }: Kind) {
     what: 'the end of the stalled readers',
   })
   return { mb, cutS, p99Ms }
+}
+
+/** 100 MB of news for those who follow every session. */
+async function announce(pool: Pool, sessionId: string): Promise<void> {
+  const events = eventStore(pool)
+  await events.append(sessionId, [withId({ type: 'session.status_running', prompt_id: 'msg_x', run_id: 'run_x' })])
+  const content = [{ type: 'text', text: 'x'.repeat(log.eventBytes) }]
+  for (let at = 0; at < log.count; at++) await events.append(sessionId, [withId({ type: 'agent.message', content })])
 }
 
 /** Writes events as another replica does; how long each took to each healthy reader, in milliseconds. */
