@@ -65,10 +65,13 @@ export type RuntimeHarness = Static<typeof RuntimeHarness>
 const Address = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' })
 const Key = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
 
-/** The credential of a built-in runtime. It takes the place of the one before as a whole. */
+/** The credential of a built-in runtime. The address stays unless another one is given. */
 export const CredentialWrite = Type.Object({
   api_key: Key,
-  api_base: Type.Optional({ ...Address, description: 'The only host that the key is sent to; its own unless given' }),
+  api_base: Type.Optional({
+    ...Address,
+    description: 'The only host that the key is sent to; absent: the stored one, else its own',
+  }),
 })
 export type CredentialWrite = Static<typeof CredentialWrite>
 

@@ -59,8 +59,8 @@ const Text = Type.String({ maxLength: 1_000_000, pattern: '\\S' })
 
 export const SessionCreate = Type.Object({
   title: Type.Optional(Type.String({ maxLength: 200 })),
-  agent: Type.Optional(Type.String({ maxLength: 200, description: 'Agent id or harness alias' })),
-  agent_id: Type.Optional(Type.String({ maxLength: 200 })),
+  agent: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Agent id or harness alias' })),
+  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   agent_version: Type.Optional(
     Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
   ),
@@ -82,10 +82,21 @@ const OpencodeModel = Type.Object({
   providerID: Type.Optional(Type.String({ maxLength: 200 })),
 })
 
-/** What a new session is made of, with the model in our words or in opencode's. */
+const { properties: created } = SessionCreate
+
+/** What a new session is made of, with the model in our words or in opencode's. Null means absent. */
 const SessionRequest = Type.Object({
-  ...SessionCreate.properties,
-  model: Type.Optional(Type.Union([SessionCreate.properties.model, OpencodeModel])),
+  title: Type.Optional(Nullable(created.title)),
+  agent: Type.Optional(Nullable(created.agent)),
+  agent_id: Type.Optional(Nullable(created.agent_id)),
+  agent_version: Type.Optional(Nullable(created.agent_version)),
+  harness: Type.Optional(Nullable(created.harness)),
+  runtime: Type.Optional(Nullable(created.runtime)),
+  model: Type.Optional(Type.Union([created.model, OpencodeModel, Type.Null()])),
+  prompt: Type.Optional(Nullable(created.prompt)),
+  environment: Type.Optional(Nullable(created.environment)),
+  timezone: Type.Optional(Nullable(created.timezone)),
+  tz: Type.Optional(Nullable(created.tz)),
 })
 
 export const PromptMode = Type.Union([

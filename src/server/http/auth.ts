@@ -101,7 +101,8 @@ function presentedKey(request: IncomingMessage, access: Access): string | undefi
     const googleKey = headers['x-goog-api-key']
     if (typeof googleKey === 'string') return googleKey
   } else if (access !== 'key-or-query') return undefined
-  return queryOf(request).get('key') ?? undefined
+  const [key, ...others] = queryOf(request).getAll('key')
+  return others.length > 0 ? '' : key
 }
 
 /** The key of clients that know no other way, such as opencode's: the password, whatever the user's name. */

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
+import { patternWords } from '../../contract/pattern-words.ts'
 import { meantErrors } from './tagged-unions.ts'
 
 /**
@@ -38,7 +39,6 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
   const missing = error.params['missingProperty']
   const path = fieldPath(error.instancePath, typeof missing === 'string' ? missing : undefined)
   if (error.keyword === 'required') return `${path} is required`
-  if (error.keyword === 'pattern' && error.params['pattern'] === '\\S') return `${path} must not be blank`
   const where = path === '' ? (httpPart === 'querystring' ? 'query' : httpPart) : path
   return `${where} ${reasonOf(error)}`
 }
@@ -73,6 +73,8 @@ function reasonOf({
   switch (keyword) {
     case 'false schema':
       return 'is not allowed together with the other fields of this object'
+    case 'pattern':
+      return patternWords[String(params['pattern'])] ?? 'has a form that is not valid'
     case 'const':
       return `must be ${JSON.stringify(params['allowedValue'])}`
     case 'minLength':

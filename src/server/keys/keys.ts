@@ -78,9 +78,18 @@ export function createKeys(deps: Deps) {
     const lasting = write.duration === undefined ? undefined : await store.timeAfter(client, intervalOf(write.duration))
     // A key is made in the image of the key that makes it: what is not said must not be more.
     const fields = applyWrite(before ?? (own ? inherited(own) : unlimited), write, lasting)
+    if (write.expires_at) await refusePast(client, fields, before)
     refuseStronger(fields, own)
     await refuseOutliving(client, fields, before)
     return fields
+  }
+
+  /** A key that is dead at once is a slip of the pen; one that has expired already may be written as it is. */
+  async function refusePast(client: PoolClient, { expires_at: ends }: KeyFields, before: KeyRow | undefined) {
+    const isChanged = ends?.getTime() !== before?.expires_at?.getTime()
+    if (ends && isChanged && ends <= (await store.timeAfter(client, intervalOf('0s')))) {
+      throw invalid(`expires_at ${ends.toISOString()} is in the past`)
+    }
   }
 
   /** A parent may have been given less time by someone else than the caller has. */

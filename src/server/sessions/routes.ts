@@ -39,8 +39,9 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return { parts, model: await modelName(model, runtimeOf), system, mode, messageId: messageID }
   }
 
-  const wanted = async ({ model, ...body }: CreateBody, caller: Caller): Promise<SessionCreate> => {
-    if (model === undefined) return body
+  const wanted = async ({ model, ...given }: CreateBody, caller: Caller): Promise<SessionCreate> => {
+    const body = withoutNulls(given)
+    if (model === undefined || model === null) return body
     if (typeof model === 'string') return { ...body, model }
     const { id: modelID, providerID } = model
     const named = { modelID, ...(providerID !== undefined && { providerID }) }
@@ -114,3 +115,9 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   )
   bind(app, sessionRoutes.managedRemove, ({ params }, caller) => sessions.remove(params.session_id, caller))
 }
+
+type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> }
+
+/** Null means absent. */
+const withoutNulls = <T extends object>(given: T): WithoutNulls<T> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as WithoutNulls<T>

@@ -41,15 +41,18 @@ export function createRuntimeChanges({ store, seals, configured, guard, audit }:
   }
 
   return {
-    /** Stores a credential in the place of the one before. */
+    /** Stores a credential in the place of the one before, whose address stays unless another one is given. */
     async connect(id: string, { api_key, api_base }: CredentialWrite, by: By): Promise<void> {
       const runtime = builtInOf(id)
       refuseNarrow(by)
-      const apiBase = checkedAddress(api_base ?? runtime.defaultBase, guard())
+      let apiBase = ''
       const apiKey = checkedKey(api_key)
       await store.putCredential(
         id,
-        before => seals.credentialRow({ id, apiBase, apiKey }, before),
+        before => {
+          apiBase = checkedAddress(api_base ?? before?.api_base ?? runtime.defaultBase, guard())
+          return seals.credentialRow({ id, apiBase, apiKey }, before?.version)
+        },
         (sql, before) =>
           record(sql, by, {
             action: 'runtime.connect',

@@ -72,12 +72,12 @@ test('PUT credentials answers 200 with the list, and shows no more than the last
   assert.ok(!rows[0].row.includes(Buffer.from(canary).toString('hex')))
 })
 
-test('PUT credentials takes the place of the one before as a whole, its address too', async () => {
+test('D9: PUT credentials replaces the key, and the address only where one is given', async () => {
   const app = start()
   await app.call(`PUT ${cursorPath}`, { api_key: canary, api_base: 'https://proxy.example/cursor/' })
   assert.equal((await runtimeOf(app, 'cursor'))?.api_base, 'https://proxy.example/cursor')
   await app.call(`PUT ${cursorPath}`, { api_key: `${canary}2` })
-  assert.equal((await runtimeOf(app, 'cursor'))?.api_base, 'https://api.cursor.com')
+  assert.equal((await runtimeOf(app, 'cursor'))?.api_base, 'https://proxy.example/cursor')
 })
 
 const refusals = [
@@ -270,7 +270,9 @@ test('harnesses of the configuration file are shown and locked, and take a regis
     'DELETE /api/runtime-harnesses/oc',
     'POST /api/runtime-harnesses',
   ]) {
-    const answer = await app.call(line, line.startsWith('DELETE') ? undefined : opencode)
+    const { alias: _, ...changes } = opencode
+    const bodies = { DELETE: undefined, PUT: changes, POST: opencode }
+    const answer = await app.call(line, bodies[line.split(' ')[0] as keyof typeof bodies])
     assert.equal(answer.status, 409)
     assert.match(messageOf(answer), /runtime oc comes from the configuration file; change it there/)
   }

@@ -39,13 +39,13 @@ export function runtimeStore(db: Kysely<Database>) {
     /** Stores what `make` makes of the version before, in the place of what there was. */
     async putCredential(
       id: string,
-      make: (version: number | undefined) => NewCredential,
+      make: (before: CredentialRow | undefined) => NewCredential,
       onChange: OnChange<CredentialRow>,
     ): Promise<void> {
       await db.transaction().execute(async trx => {
         const all = trx.selectFrom('runtime_credentials').selectAll()
         const before = await all.where('id', '=', id).forUpdate().executeTakeFirst()
-        const values = make(before?.version)
+        const values = make(before)
         await trx
           .insertInto('runtime_credentials')
           .values({ id, ...values })

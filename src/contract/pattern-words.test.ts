@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { validationMessage } from '../server/http/validation.ts'
+import { allRoutes } from './api.ts'
+import { patternWords } from './pattern-words.ts'
+
+/** Every `pattern` within a schema, and those that names of members must match. */
+function patternsIn(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { pattern, patternProperties = {} } = schema as { pattern?: unknown; patternProperties?: object }
+  const names = Object.keys(patternProperties).filter(name => name !== '^.*$' && name !== '^(.*)$')
+  return [...(typeof pattern === 'string' ? [pattern] : []), ...names, ...Object.values(schema).flatMap(patternsIn)]
+}
+
+for (const { id, body, query, params } of allRoutes) {
+  const patterns = new Set([body, query, params].flatMap(patternsIn))
+  if (patterns.size === 0) continue
+  test(`D9: no message of ${id} prints a regular expression`, () => {
+    for (const pattern of patterns) {
+      assert.ok(Object.hasOwn(patternWords, pattern), `contract/pattern-words.ts has no words for ${pattern}`)
+      const error = {
+        keyword: 'pattern',
+        instancePath: '/field',
+        schemaPath: '',
+        params: { pattern },
+        message: pattern,
+      }
+      const message = validationMessage([error], 'body')
+      assert.ok(message.startsWith('field must ') && !message.includes(pattern), message)
+    }
+  })
+}
