@@ -521,7 +521,6 @@ export interface DialectSessionTable {
 /** Table `replicas`: one row a process that shares the database. */
 export interface ReplicaTable {
   id: string
-  folder_id: string | null
   seen_at: Date
 }
 
