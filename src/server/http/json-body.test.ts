@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../platform/errors.ts'
-import { isJsonType, parseJsonBody } from './json-body.ts'
+import { isJsonType, parseJsonBody, parseJsonText } from './json-body.ts'
 
 const refused = (message: RegExp) => (error: unknown) =>
   error instanceof AppError && error.code === 'invalid_request' && message.test(error.message)
@@ -49,5 +49,16 @@ test('only application/json is JSON, with or without parameters', () => {
   }
   for (const type of ['', 'text/plain', 'application/jsonp', 'application/json, text/plain', 'text/application/json']) {
     assert.equal(isJsonType(type), false, type)
+  }
+})
+
+test('L6: 10,000 members of objects are taken, in one object or in many; one more is refused before the body is parsed', () => {
+  const flat = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k:${at}`, at])))
+  const nested = (count: number) => JSON.stringify(Array.from({ length: count }, (_, at) => ({ k: `${at}:` })))
+  for (const body of [flat, nested]) {
+    assert.doesNotThrow(() => parseJsonBody(body(10_000)))
+    assert.throws(() => parseJsonBody(body(10_001)), /more than 10000 members/)
+    assert.doesNotThrow(() => parseJsonText(body(20_000)))
   }
 })

@@ -1,18 +1,23 @@
 import { AppError, invalid } from '../platform/errors.ts'
 
 const maxDepth = 64
+/** Members of all objects together. Checking, comparing and storing a body costs time for each of them. */
+const maxMembers = 10_000
 
-/** The value of a JSON request body; undefined when it is empty. Bad JSON and deep nesting are 400. */
+/** The value of a JSON request body; undefined when it is empty. Bad JSON, deep nesting and too many members are 400. */
 export function parseJsonBody(text: string): unknown {
-  const value = parseJsonText(text)
+  const value = parseJsonText(text, maxMembers)
   if (mayHoldBrokenText.test(text)) refuseBrokenText(value)
   return value
 }
 
-/** As `parseJsonBody`, with strings that the database may refuse. For those who do not store them as they are. */
-export function parseJsonText(text: string): unknown {
+/**
+ * As `parseJsonBody`, with any number of members and with strings that the database may refuse. For those who do not store
+ * them as they are.
+ */
+export function parseJsonText(text: string, mostMembers = Number.POSITIVE_INFINITY): unknown {
   if (text.trim() === '') return undefined
-  refuseDeepNesting(text)
+  refuseLargeStructure(text, mostMembers)
   return parsed(text)
 }
 
@@ -48,13 +53,16 @@ const mayHoldPrototypeKey = /"__proto__"|\\u00(5f|6f|7[024])/i
 /** Deleting the key is the point: an own property `__proto__` survives JSON.parse and poisons later copies. */
 const dropPrototypeKey = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value)
 
-function refuseDeepNesting(text: string): void {
+function refuseLargeStructure(text: string, mostMembers: number): void {
   let depth = 0
+  let members = 0
   for (let at = 0; at < text.length; at++) {
     const character = text[at]
     if (character === '"') at = endOfString(text, at)
     else if (character === '}' || character === ']') depth--
     else if (character === '{' || character === '[') depth++
+    else if (character === ':') members++
+    if (members > mostMembers) throw invalid(`the body has more than ${mostMembers} members in its objects`)
     if (depth > maxDepth) throw invalid(`the body is nested deeper than ${maxDepth} levels`)
   }
 }
