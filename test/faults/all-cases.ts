@@ -15,6 +15,7 @@ import { programCases } from './programs.ts'
 import { reconnectCases } from './reconnects.ts'
 import { rotationCases } from './rotation.ts'
 import { stalledReaderCases } from './stalled-readers.ts'
+import { startAndStopCases } from './start-and-stop.ts'
 import { replicaCases } from './two-replicas.ts'
 import { webhookCases } from './webhooks.ts'
 
@@ -38,4 +39,5 @@ export const allCases: readonly FaultCase[] = [
   ...webhookCases,
   ...programCases,
   ...openFileCases,
+  ...startAndStopCases,
 ]
