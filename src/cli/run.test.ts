@@ -235,3 +235,13 @@ test('D10: fields that the service did not use are a warning on standard error, 
   const json = await runLine(['run', 'go', '--json'], { fetch })
   assert.match(json.stderr, /^\{"warning":"the service ignored environment\.ref, \+1"\}$/m)
 })
+
+test('D11: run with a model that is not there fails before it makes a session, and says what was probably meant', async () => {
+  const message = 'model nope not found; did you mean acme/nope?'
+  const answer = () => Response.json({ type: 'error', error: { type: 'not_found_error', message } }, { status: 404 })
+  const { fetch, seen } = serviceWith([idle('end_turn')], { 'GET /v1/models/nope': answer })
+  const { code, stderr } = await runLine(['run', 'go', '--model', 'nope'], { fetch })
+  assert.notEqual(code, 0)
+  assert.match(stderr, /did you mean acme\/nope\?/)
+  assert.ok(seen.every(({ call }) => call !== 'POST /session'))
+})

@@ -24,6 +24,10 @@ const demoModel = 'demo'
 export async function runOnce(client: Client, args: RunArguments, out: Out): Promise<ExitCode> {
   const startedAtMs = performance.now()
   const model = args.model ?? (args.agentId === undefined ? await chooseModel(client, out) : undefined)
+  // A misspelt model is told before there is a session that could not run. The runtime of an agent may have models of its own.
+  if (args.model !== undefined && args.agentId === undefined) {
+    await client.models.get({ params: { model_id: args.model } })
+  }
   const session = await client.sessions.create({
     body: {
       prompt: args.prompt,
