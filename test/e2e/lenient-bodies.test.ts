@@ -48,3 +48,9 @@ test('D9: a credential without api_base keeps the stored address', async () => {
   assert.equal(await put({ api_key: 'key-9876543210' }), `http://${hosts[0]}`)
   assert.equal(await put({ api_key: 'key-9876543210', api_base: `http://${hosts[1]}` }), `http://${hosts[1]}`)
 })
+
+test('D11: GET /v1/models/{id} of a misspelt model says what was probably meant', async () => {
+  const answer = await send(service, 'GET /v1/models/demoo')
+  assert.equal(answer.status, 404)
+  assert.match(answer.text, /model demoo not found; did you mean demo\?/)
+})

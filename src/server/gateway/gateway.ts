@@ -61,6 +61,8 @@ export interface Gateway {
   models(key?: KeyAccess): readonly Model[]
   /** The model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
   find(id: string, key?: KeyAccess): Model | undefined
+  /** The error for a model that is not there, with what was probably meant. */
+  unknown(id: string, key?: KeyAccess): AppError
   /** How the deployments of a model do, seen from this process. */
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
@@ -146,6 +148,7 @@ export function createGateway(options: Options): Gateway {
       const name = table.nameOf(id)
       return key && !coversModel(key.models, name) ? undefined : table.list.find(name)
     },
+    unknown: (id, key) => table.unknown(id, key),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
       table = createRoutingTable(config, laneFor, table)

@@ -3,7 +3,7 @@ import { messageRoutes } from '../../contract/messages.ts'
 import { type Model, modelRoutes } from '../../contract/models.ts'
 import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
-import { invalid, notFound } from '../platform/errors.ts'
+import { invalid } from '../platform/errors.ts'
 import type { Gateway } from './gateway.ts'
 import { pageOf } from './model-list.ts'
 import { serveCalls } from './serve-calls.ts'
@@ -43,7 +43,7 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
 
   const find = (id: string, { key }: Caller) => {
     const model = gateway.find(id, key)
-    if (!model) throw notFound('model', id)
+    if (!model) throw gateway.unknown(id, key)
     return { ...model, deployments: [...gateway.deployments(id)] }
   }
   bind(app, modelRoutes.get, async ({ params }, caller) => find(params.model_id, caller))

@@ -30,6 +30,8 @@ export interface RoutingTable {
   served(kind: CallKind, name: string): readonly Served[]
   /** The name that serves `name`: itself, or for a bare one that of the only configured provider that has the model. */
   nameOf(name: string): string
+  /** The error for a name that is not there, with what was probably meant of what the key may use. */
+  unknown(name: string, key?: KeyAccess): AppError
   /** Unix seconds: since when a deployment of that id is configured, as far as this process knows. */
   since(id: string): number | undefined
   /**
@@ -100,6 +102,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     config: { ...config, deployments: kept },
     list,
     nameOf,
+    unknown: (name, key) => unknownModel(name, { catalogue, list, key }),
     since: id => since.get(id),
     prices,
     isPriced,
