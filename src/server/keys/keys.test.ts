@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { freshDatabase } from '../../../test/support/database.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { messageOf, startKeysApp } from '../../../test/support/keys-app.ts'
 import type { ApiKey, ShownApiKey } from '../../contract/keys.ts'
 import { createPool } from '../db/connect.ts'
@@ -145,8 +146,12 @@ test('S09: a caller cannot set what is the service’s own', async () => {
   const { key, ...record } = await made({ ...own, budget_duration: '1d' })
   for (const [name, value] of Object.entries({ ...own, key: own.key }))
     assert.notDeepEqual({ ...record, key }[name as keyof ShownApiKey], value, name)
-  const changed = (await call(`PATCH /api/keys/${record.id}`, { body: own })).json<ApiKey>()
-  assert.deepEqual(changed, record)
+  for (const [name, value] of Object.entries(own)) {
+    const refused = await call(`PATCH /api/keys/${record.id}`, { body: { [name]: value } })
+    assert.equal(refused.status, 400, name)
+    assert.ok(refused.text.includes(`unknown field \\"${name}\\"`), refused.text)
+  }
+  assert.deepEqual((await call(`GET /api/keys/${record.id}`)).json<ApiKey>(), record)
 })
 
 test('S09: no body at all breaks anything, or sets what is not the caller’s: it is 201 or a 400', async () => {
@@ -236,8 +241,8 @@ test('an unknown id is 404 by name, on every route', async () => {
 })
 
 test('B6: an expired key opens nothing, and does again once it is given more time', async () => {
-  const { id, key } = await made({ role: 'admin', expires_at: inMs(-1_000) })
-  assert.equal(await opens(key), false)
+  const { id, key } = await made({ role: 'admin', expires_at: inMs(300) })
+  await eventually(async () => !(await opens(key)))
   await call(`PATCH /api/keys/${id}`, { body: { expires_at: null } })
   assert.equal(await opens(key), true)
 })

@@ -81,7 +81,9 @@ test('B2: a refusal shows the figures that the key API shows', async () => {
   )
   leaving.abort()
   await waiting
-  assert.equal((await settled(id)).spend, 0.2)
+  // The upstream had the call for a moment: some of what it held is booked.
+  const { spend: booked } = await settled(id)
+  assert.ok(booked > 0.2 && booked <= 0.3, String(booked))
 })
 
 test('B3: a call that fails, is aborted or breaks off gives back what was held, and pays what it used', async () => {

@@ -107,7 +107,9 @@ test('S30: program and variables of the configuration file reach the protocol th
   const { registry, opencode: kind, call } = start({ configured: [{ ...named, command, env: { A: 'b' } }] })
   await registry.find('local')
   assert.deepEqual(kind.connected, [{ id: 'local', apiBase: '', apiKey: undefined, command, env: { A: 'b' } }])
-  const body = { alias: 'x', api_spec: 'opencode', api_base: 'https://a.example', command, env: { A: 'b' } }
+  const body = { alias: 'x', api_spec: 'opencode', api_base: 'https://a.example' }
+  const refused = await call('POST /api/runtime-harnesses', { ...body, command, env: { A: 'b' } })
+  assert.equal(refused.status, 400)
   assert.equal((await call('POST /api/runtime-harnesses', body)).status, 200)
   await registry.find('x')
   assert.deepEqual(kind.connected[1], { id: 'x', apiBase: 'https://a.example', apiKey: undefined })

@@ -217,5 +217,5 @@ test('GET /v1beta/models lists all models in pages, and each can be read by its 
   for (const name of names) assert.equal((await read(`/v1beta/${name}`))['name'], name)
   assert.equal((await read('/v1beta/models/a%2Fb%3Ac'))['name'], 'models/a/b:c')
   const { error } = (await read('/v1beta/models?pageToken=nope')) as unknown as Body
-  assert.deepEqual([error.status, error.message], ['INVALID_ARGUMENT', 'pageToken is not one that this list gave'])
+  assert.deepEqual([error.status, error.message], ['INVALID_ARGUMENT', 'invalid pageToken'])
 })

@@ -47,8 +47,7 @@ export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
   bind(app, geminiRoutes.listModels, async ({ query }, { key }) => {
     const { pageSize: limit, pageToken: after_id } = query
     const all = gateway.models(key)
-    if (after_id !== undefined && !all.some(({ id }) => id === after_id))
-      throw invalid('invalid pageToken')
+    if (after_id !== undefined && !all.some(({ id }) => id === after_id)) throw invalid('invalid pageToken')
     const { data, has_more: hasMore, last_id: last } = pageOf(all, { limit, after_id })
     return { models: data.map(googleModel), ...(hasMore && last !== null && { nextPageToken: last }) }
   })
