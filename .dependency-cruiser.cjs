@@ -5,13 +5,13 @@ const nouns = [
   'agents/(agents|store)',
   'audit/audit',
   'budgets/(budgets|store)',
-  'gateway/(gateway|call)',
+  'gateway/(gateway|call|counting/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',
   'memories/session-memories',
   'runtimes/runtime',
   'sandboxes/(sandbox|sandboxes)',
-  'sessions/(sessions|approvals|event-store|live-events|remote-previews|opencode-messages)',
+  'sessions/(sessions|approvals|event-store|live-events|remote-previews|opencode-messages|conversation|log-page)',
   'tools/(tool|toolset)',
   'usage/(usage|store)',
   'vault/vault',
@@ -79,14 +79,15 @@ module.exports = {
     },
     {
       name: 'a-feature-sees-another-only-as-types',
-      comment: 'Wiring happens in compose/. The tools and the runtime contract are libraries for runtimes.',
+      comment:
+        'Wiring happens in compose/. The tools, the runtime contract, the estimate of tokens and the readings of a log are libraries.',
       severity: 'error',
       from: { path: features, pathNot: '\\.test\\.ts$' },
       to: {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/runtime|tools/(tool|toolset)|sandboxes/sandbox|sessions/opencode-messages)\\.ts$',
+          '^src/server/(runtimes/runtime|tools/(tool|toolset)|sandboxes/sandbox|sessions/(opencode-messages|conversation|log-page)|gateway/counting/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

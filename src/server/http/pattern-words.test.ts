@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { validationMessage } from '../server/http/validation.ts'
-import { allRoutes } from './api.ts'
-import { patternWords } from './pattern-words.ts'
+import { allRoutes } from '../../contract/api.ts'
+import { patternWords } from '../../contract/pattern-words.ts'
+import { validationMessage } from './validation.ts'
 
 /** Every `pattern` within a schema, and those that names of members must match. */
 function patternsIn(schema: unknown): string[] {
