@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes } from '../src/contract/api.ts'
 import type { Route } from '../src/contract/route.ts'
+import { eventually } from './support/eventually.ts'
 import { open, send, type Target } from './support/send.ts'
 import { startService } from './support/service.ts'
 import { holderOf } from './support/virtual-keys.ts'
@@ -11,7 +12,8 @@ const unauthorized = '{"error":{"type":"gateway_error","message":"unauthorized"}
 
 const revoked = await holderOf(service, { role: 'admin' })
 await send(service, `DELETE /api/keys/${revoked.id}`)
-const expired = await holderOf(service, { role: 'admin', expires_at: '2020-01-01T00:00:00Z' })
+const expired = await holderOf(service, { role: 'admin', expires_at: new Date(Date.now() + 300).toISOString() })
+await eventually(async () => (await send(expired, 'GET /api/agents')).status === 401)
 
 /** Who calls, and what becomes of their calls to routes for keys and to routes for admins. */
 const callers: readonly (readonly [who: string, target: Target, keyed: Verdict, admin: Verdict])[] = [
