@@ -42,10 +42,31 @@ test('a session on a remote opencode gets a model with its provider, as that ser
   const known = { providerID: 'openai', modelID: 'known' }
   for (const model of [sonnet, llama, known]) assert.deepEqual(await prompt(model), model)
   assert.deepEqual(await prompt({ modelID: 'anthropic/sonnet' }), sonnet)
-  // Clients name it so because the gateway lists its models so; that server has its own choice.
-  assert.equal(await prompt({ providerID: 'switchyard', modelID: 'scripted' }), undefined)
+  const bare = await prompt({ providerID: 'switchyard', modelID: 'sonnet' })
+  assert.deepEqual(bare, sonnet, 'clients name it so because the gateway lists its models so')
   const queued = () => send(service, `POST /session/${id}/prompt_async`, { body: { model: sonnet, parts } })
   assert.deepEqual(await modelAtDesk(queued), sonnet)
+})
+
+test('C6: a model that a remote opencode does not have is refused by name, and nothing is sent there', async () => {
+  const { id } = await post('/session', { runtime: 'desk' })
+  const before = desk.prompts().length
+  const body = { model: { providerID: 'switchyard', modelID: 'scripted' }, parts }
+  const { text } = await send(service, `POST /session/${id}/message`, { body })
+  assert.match(text, /scripted.{1,3} is not known to the runtime; it has anthropic\/sonnet/)
+  assert.equal(desk.prompts().length, before)
+})
+
+test('C6: a session that names no model, and an agent made without one, leave the choice to a remote opencode', async () => {
+  const agent = await post<{ id: string; model: string }>('/api/agents', {
+    name: 'A',
+    owner_id: 'team',
+    runtime: 'desk',
+  })
+  assert.equal(agent.model, 'default')
+  for (const where of [{ runtime: 'desk' }, { agent: agent.id }]) {
+    assert.equal(await modelAtDesk(() => post('/session', { ...where, prompt: 'Hello.' })), undefined)
+  }
 })
 
 test('the first prompt of a new session on a remote opencode keeps the provider of its model', async () => {

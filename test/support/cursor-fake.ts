@@ -31,7 +31,7 @@ const sayDone: CursorScript = () => [{ event: 'assistant', data: { text: 'Done.'
 export async function startCursorFake({
   script = sayDone,
   key = 'cursor-key-of-the-tests',
-  models = [{ id: 'composer-2.5', displayName: 'Composer 2.5', aliases: ['composer'] }],
+  models = [{ id: 'composer-2.5', displayName: 'Composer 2.5', aliases: ['composer', 'demo'] }],
 }: Options = {}) {
   const account = new CursorAccount(script, models)
   const calls: CursorCall[] = []

@@ -303,4 +303,8 @@ interface Answer {
 
 const sessionFields = ['parentID', 'title', 'agent', 'model', 'metadata', 'permission', 'workspaceID']
 const missing: Answer = { status: 404, body: { name: 'NotFoundError', data: { message: 'Session not found' } } }
-const provider = { id: 'anthropic', name: 'Anthropic', models: { sonnet: { id: 'sonnet', name: 'Sonnet' } } }
+const provider = {
+  id: 'anthropic',
+  name: 'Anthropic',
+  models: { sonnet: { id: 'sonnet', name: 'Sonnet' }, demo: { id: 'demo', name: 'Demo' } },
+}

@@ -46,6 +46,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
     defaults: () => ({ model: 'demo', runtime: 'builtin' }),
     carried: createCarried({ findings: async () => [] }),
     isRuntime: async () => true,
+    ownsModels: async () => false,
     audit,
     secrets: { mask: fields => fields, marker: '[secret]' },
   })

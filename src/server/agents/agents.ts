@@ -7,6 +7,7 @@ import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { anyModel } from '../runtimes/model-choice.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
 import type { Carried } from './carried.ts'
@@ -18,6 +19,8 @@ import { versionDiff } from './version-diff.ts'
 interface Deps {
   readonly store: AgentStore
   readonly defaults: () => AgentDefaults
+  /** True for a runtime whose models are not those of the gateway. */
+  readonly ownsModels: (id: string) => Promise<boolean>
   /** True for a built-in runtime and a registered harness. */
   readonly isRuntime: (id: string) => Promise<boolean>
   readonly carried: Carried
@@ -29,7 +32,7 @@ interface Deps {
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 
-export function createAgents({ store, defaults, isRuntime, carried, audit, secrets }: Deps) {
+export function createAgents({ store, defaults, isRuntime, ownsModels, carried, audit, secrets }: Deps) {
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -103,7 +106,9 @@ export function createAgents({ store, defaults, isRuntime, carried, audit, secre
   async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
     await checkWrite(write, by.caller)
     await checkPin(undefined, write, by.caller)
-    const fields = { ...newAgentFields(write, defaults()), skills: skills ?? [] }
+    const given = newAgentFields(write, defaults())
+    const isFree = (write.model ?? undefined) === undefined && (await ownsModels(given.harness))
+    const fields = { ...given, ...(isFree && { model: anyModel }), skills: skills ?? [] }
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
     await carried.check(write, fields)
     return store.insert(values, idempotency, recorded(action, by.actor))

@@ -29,6 +29,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
     store: agentRows,
     defaults: () => ({ model: defaultModel(), runtime: defaultRuntime }),
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
+    ownsModels: async id => (await runtimes.find(id))?.hasOwnModels === true,
     carried: createCarried(runtimes),
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },

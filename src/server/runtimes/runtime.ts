@@ -138,6 +138,8 @@ export interface Runtime {
   readonly capabilities: Capabilities
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
+  /** Its models are not those of the gateway: a prompt that names none leaves the choice to it. */
+  readonly hasOwnModels?: true
   /** Begins the prompt, or goes on with it after a crash: the log tells which. */
   run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch>
   /** Frees what the runtime keeps for a session that was deleted. Succeeds when there is nothing. */

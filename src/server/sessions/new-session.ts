@@ -6,6 +6,7 @@ import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
+import { modelWithoutName } from './prompt-model.ts'
 import type { NewSession } from './session-store.ts'
 
 interface Deps {
@@ -47,7 +48,7 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     environment,
     timezone,
   }
-  const model = body.model ?? environmentModel(environment) ?? agent?.model ?? deps.defaultModel()
+  const model = body.model ?? (await modelWithoutName(deps, { environment, agent, runtime }))
   const ignored = await ignoredBy(deps, runtime, { environment, agent })
   return { session, model, budgetUsd: budgetOf(agent), ignored }
 }
@@ -126,10 +127,6 @@ function environmentOf({ environment = {} }: SessionCreate): NonNullable<Session
   }
   return environment
 }
-
-/** The model that a session's environment names, if it does. */
-export const environmentModel = ({ model }: Readonly<Record<string, unknown>>): string | undefined =>
-  typeof model === 'string' && model !== '' ? model : undefined
 
 const maxTitleLength = 80
 

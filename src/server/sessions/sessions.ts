@@ -13,7 +13,8 @@ import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Approvals } from './approvals.ts'
 import type { Appended, EventLog } from './event-log.ts'
 import { ignoredWarning } from './ignored-warning.ts'
-import { environmentModel, planSession, type SessionPlan } from './new-session.ts'
+import { planSession, type SessionPlan } from './new-session.ts'
+import { modelOfSession } from './prompt-model.ts'
 import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
 import type { PromptStore } from './prompt-store.ts'
 import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
@@ -169,13 +170,14 @@ export function createSessions(deps: Deps) {
       )
     },
 
+    /** The model of a prompt that names none. */
+    modelOf: async (id: string, caller: Caller) => modelOfSession(deps, await open(id, caller)),
+
     /** Sends user events: messages are queued with the model of the session's agent. The stored events. */
     async send(id: string, sent: readonly SentEvent[], caller: Caller): Promise<SessionEvent[]> {
       const row = await open(id, caller)
-      const version =
-        row.agent_version === null ? undefined : await deps.agents.version(row.agent_id, row.agent_version)
-      const model = environmentModel(row.environment) ?? version?.agent.model ?? deps.defaultModel()
-      const mode = modeIn(version?.agent.config)
+      const model = await modelOfSession(deps, row)
+      const mode = await busyModeOf(row)
       return changing(async (client, told) => {
         await store.lock(client, id)
         for (const event of sent) {

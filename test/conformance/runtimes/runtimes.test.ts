@@ -5,8 +5,8 @@ import { createClient } from '../../../src/client/client.ts'
 import { lack } from '../../support/lack.ts'
 import { stages } from './stages.ts'
 
-/** What does not come here: Cursor uses its own model for one that it does not know, the program of `acp` uses none. */
-const cannotShow: Readonly<Record<string, readonly string[]>> = { cursor: ['failure'], acp: ['failure', 'models'] }
+/** What does not come here: the program of `acp` uses no model. */
+const cannotShow: Readonly<Record<string, readonly string[]>> = { acp: ['failure', 'models'] }
 
 for (const [runtime, start] of Object.entries(stages)) {
   const skip = runtime === 'acp' && lack('bubblewrap')

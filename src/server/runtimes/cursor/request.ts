@@ -36,12 +36,6 @@ function repositoryFields(environment: Json): Json {
   return { repos: [compact({ url, startingRef })], ...(typeof autoCreatePR === 'boolean' && { autoCreatePR }) }
 }
 
-/** Names with which people leave the choice to Cursor. */
-const anyModel: ReadonlySet<string> = new Set(['', 'default', 'auto'])
-
-/** True when the name asks for one model, so that a look at the list is worth it. */
-export const isModelNamed = (model: string): boolean => !anyModel.has(model.toLowerCase())
-
 /** Cursor's id of the model that was asked for; undefined when it has none of that name. */
 export const knownModel = (
   model: string,

@@ -54,13 +54,38 @@ test('aliases of older clients name the repository, and without one the agent ha
   t.after(fake.stop)
   const source = { source: { repository: 'https://github.com/acme/app', ref: 'dev' }, autoCreatePr: false }
   await runRig(sessionWith({ environment: source })).run(runtime, promptOf('Go'))
-  await runRig().run(runtime, promptOf('Go', { model: 'no-such-model' }))
+  await runRig().run(runtime, promptOf('Go', { model: 'default' }))
   const [aliased, bare] = [...fake.account.agents.values()].map(({ body }) => body)
   assert.deepEqual(
     [aliased?.['repos'], aliased?.['autoCreatePR']],
     [[{ url: source.source.repository, startingRef: 'dev' }], false],
   )
   assert.deepEqual([bare?.['repos'], bare?.['autoCreatePR'], bare?.['model']], [undefined, undefined, undefined])
+})
+
+test('C7: a model that Cursor does not have fails the prompt by name, before and after others, and no run begins', async t => {
+  const { fake, runtime } = await startCursorRig()
+  t.after(fake.stop)
+  const rig = runRig()
+  for (const runs of [0, 1]) {
+    await rig.run(runtime, promptOf('Go', { model: 'no-such-model' }))
+    assert.match(errorOf(rig.log.at(-1)).message, /"no-such-model" is not known to the runtime; it has composer-2\.5;/)
+    assert.equal(fake.runs.length, runs)
+    await rig.run(runtime, promptOf('Go', { model: 'composer' }))
+    assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+  }
+})
+
+test('C7: while the list of models cannot be read, no run begins with another model', async t => {
+  const { fake, runtime } = await startCursorRig()
+  t.after(fake.stop)
+  fake.fail('GET /v1/models', 500, { times: 100 })
+  const rig = runRig()
+  await rig.run(runtime, promptOf('Go', { model: 'composer' }))
+  assert.equal(rig.log.at(-1)?.type, 'session.error')
+  await rig.run(runtime, promptOf('Go', { model: 'auto' }))
+  assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+  assert.equal(fake.runs.length, 1)
 })
 
 test('a second prompt is a second run of the same agent, with its text alone', async t => {

@@ -33,6 +33,7 @@ export function cursorRuntime(endpoint: RuntimeEndpoint, api: CursorApi, deps: C
   return {
     id: endpoint.id,
     capabilities: cursorCapabilities,
+    hasOwnModels: true,
 
     async *run(session, prompt, context) {
       const notes = createNotes(session.refs, context)

@@ -1,8 +1,9 @@
+import { isModelNamed, unknownModel } from '../model-choice.ts'
 import { isRefusal, RuntimeFailure } from '../runtime.ts'
 import { newAgentId } from './api.ts'
 import { isPassing } from './failures.ts'
 import { createPatience } from './patience.ts'
-import { agentBody, isModelNamed, knownModel, runBody } from './request.ts'
+import { agentBody, knownModel, runBody } from './request.ts'
 import type { CursorTask } from './task.ts'
 
 /** A call that may succeed later is made this often in all. */
@@ -18,19 +19,29 @@ const maxBusyMs = 300_000
 export async function runFor(task: CursorTask): Promise<string> {
   const { notes, prompt } = task
   const { agentId, runId, state } = notes
-  if (agentId === null) return createAgent(task, newAgentId())
-  if (state.prompt !== prompt.id) return nextRun(task, agentId)
-  if (runId !== null && runId !== state.before) return runId
-  return state.before === undefined ? createAgent(task, agentId) : createRun(task, agentId, { mayExist: true })
+  const isKnown = agentId !== null && state.prompt === prompt.id
+  if (isKnown && runId !== null && runId !== state.before) return runId
+  // A model that Cursor does not have is refused before anything is made or stored.
+  const model = await modelOf(task)
+  if (agentId === null) return createAgent(task, { agentId: newAgentId(), model })
+  if (!isKnown) return nextRun(task, { agentId, model })
+  return state.before === undefined
+    ? createAgent(task, { agentId, model })
+    : createRun(task, { agentId, model, mayExist: true })
 }
 
 /** State of a run that has not begun. */
 const fresh = { before: undefined, last_event_id: undefined, is_cancelled: false, is_over: false }
 
-async function createAgent(task: CursorTask, agentId: string): Promise<string> {
+interface Target {
+  readonly agentId: string
+  /** Undefined leaves the choice to Cursor. */
+  readonly model: string | undefined
+}
+
+async function createAgent(task: CursorTask, { agentId, model }: Target): Promise<string> {
   const { api, notes, prompt, session, context } = task
   if (notes.agentId !== agentId) await notes.write({ agentId, runId: null, state: { ...fresh, prompt: prompt.id } })
-  const model = await modelOf(task)
   const body = agentBody({ agentId, session, prompt, memories: await task.memories(session), model })
   try {
     const runId = await persistently(task, () => api.createAgent(body, context.signal))
@@ -52,7 +63,7 @@ async function adoptFirstRun(task: CursorTask, agentId: string): Promise<string>
 }
 
 /** A prompt for an agent that has worked before. A run that was left behind must not keep it waiting. */
-async function nextRun(task: CursorTask, agentId: string): Promise<string> {
+async function nextRun(task: CursorTask, { agentId, model }: Target): Promise<string> {
   const { api, notes, prompt, context } = task
   let before: string | undefined
   try {
@@ -60,7 +71,7 @@ async function nextRun(task: CursorTask, agentId: string): Promise<string> {
   } catch (failure) {
     if (!isRefusal(failure, 404)) throw failure
     // An agent of which no run is known was perhaps never made.
-    if (notes.runId === null) return createAgent(task, newAgentId())
+    if (notes.runId === null) return createAgent(task, { agentId: newAgentId(), model })
     throw new RuntimeFailure(
       'model_request_failed_error',
       'the agent of this session is gone at Cursor; go on in a new session',
@@ -68,14 +79,17 @@ async function nextRun(task: CursorTask, agentId: string): Promise<string> {
   }
   if (before !== undefined && !notes.state.is_over) await tryToCancel(task, { agentId, runId: before })
   await notes.write({ runId: before ?? null, state: { ...fresh, prompt: prompt.id, before: before ?? '' } })
-  return createRun(task, agentId, { mayExist: false })
+  return createRun(task, { agentId, model, mayExist: false })
 }
 
 /** `mayExist`: a call of ours may have begun the run already, so it is looked for first. */
-async function createRun(task: CursorTask, agentId: string, { mayExist }: { mayExist: boolean }): Promise<string> {
+async function createRun(
+  task: CursorTask,
+  { agentId, model, mayExist }: Target & { readonly mayExist: boolean },
+): Promise<string> {
   const { api, notes, prompt, context, wait } = task
   const { signal } = context
-  const body = runBody(prompt, await modelOf(task))
+  const body = runBody(prompt, model)
   const busy = createPatience({ wait, signal, maxMs: maxBusyMs })
   let isUnclear = mayExist
   const findOrCreate = async (): Promise<string> => {
@@ -143,13 +157,13 @@ export async function tryToCancel(
   }
 }
 
-/** Cursor's id of the prompt's model. One that it does not have, and a list that cannot be read, leave the choice to it. */
-async function modelOf({ api, prompt, context }: CursorTask): Promise<string | undefined> {
+/** Cursor's id of the prompt's model; undefined leaves the choice to it. Rejects with `RuntimeFailure` for one that it does not have. */
+async function modelOf(task: CursorTask): Promise<string | undefined> {
+  const { api, prompt, context } = task
   if (!isModelNamed(prompt.model)) return undefined
-  try {
-    return knownModel(prompt.model, await api.models(context.signal))
-  } catch (failure) {
-    if (failure instanceof RuntimeFailure) return undefined
-    throw failure
-  }
+  const models = await persistently(task, () => api.models(context.signal))
+  const known = knownModel(prompt.model, models)
+  if (known !== undefined) return known
+  const ids = models.map(({ id }) => id)
+  throw new RuntimeFailure('model_request_failed_error', unknownModel(prompt.model, ids), { status: 400 })
 }

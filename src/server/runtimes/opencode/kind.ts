@@ -73,6 +73,7 @@ function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
     id: endpoint.id,
     capabilities,
     namesProviders: true,
+    hasOwnModels: true,
     async *run(session, prompt, context) {
       const connection = connect(deps, endpoint)
       try {

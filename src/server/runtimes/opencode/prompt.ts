@@ -8,16 +8,15 @@ interface Sent {
   readonly prompt: RunPrompt
   /** Block that holds the agent's memories; empty without any. */
   readonly memories: string
-  /** The provider under which a server of ours knows all models; undefined for a server of somebody else. */
-  readonly provider: string | undefined
+  /** As the server names it; undefined leaves the choice to the server. */
+  readonly model: PromptBody['model']
   /** True when it was sent before, and its turn was cut off. */
   readonly isAgain: boolean
 }
 
-/** A prompt as opencode takes it. Without a provider in the model's name, a foreign server uses the one it is set to. */
-export function promptBody({ session, prompt, memories, provider, isAgain }: Sent): PromptBody {
+/** A prompt as opencode takes it. */
+export function promptBody({ session, prompt, memories, model, isAgain }: Sent): PromptBody {
   const system = paragraphs(prompt.system ?? session.system, placeOf(session), memories)
-  const model = provider === undefined ? splitModel(prompt.model) : { providerID: provider, modelID: prompt.model }
   return {
     ...(model && { model }),
     ...(system !== '' && { system }),
@@ -29,13 +28,6 @@ const textsOf = ({ parts }: RunPrompt, isAgain: boolean): string[] => [
   ...(isAgain ? [goOnWords] : []),
   ...parts.map(({ text }) => text),
 ]
-
-/** `provider/model`; a model's own name may hold slashes too. */
-function splitModel(name: string): PromptBody['model'] {
-  const slash = name.indexOf('/')
-  if (slash < 1 || slash === name.length - 1) return undefined
-  return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) }
-}
 
 /**
  * The id of the message that a prompt became. Among those behind `after` it is the one with the same text; opencode

@@ -110,7 +110,11 @@ test('the prompt carries model, system prompt and memories, and no fields that o
       system: 'You are terse.\n\nWhat you remember: tea.',
       parts,
     },
-    { system: 'For once.\n\nWhat you remember: tea.', parts },
+    {
+      model: { providerID: 'anthropic', modelID: 'demo' },
+      system: 'For once.\n\nWhat you remember: tea.',
+      parts,
+    },
   ])
 })
 
@@ -236,7 +240,10 @@ test('the right password opens the server; its models are listed by provider', a
   const { runtime, kind, endpoint } = opencodeRig(fake, { apiKey: 'right-password' })
   await kind.check(endpoint, AbortSignal.timeout(5_000))
   const models = await kind.models(endpoint, AbortSignal.timeout(5_000))
-  assert.deepEqual(models, [{ id: 'anthropic/sonnet', display_name: 'Sonnet' }])
+  assert.deepEqual(models, [
+    { id: 'anthropic/sonnet', display_name: 'Sonnet' },
+    { id: 'anthropic/demo', display_name: 'Demo' },
+  ])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))
   assert.deepEqual(rig.types(), whole)

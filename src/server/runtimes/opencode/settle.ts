@@ -4,6 +4,7 @@ import { type Batch, failed, RuntimeFailure } from '../runtime.ts'
 import type { ListedMessage } from './api.ts'
 import { ask } from './asks.ts'
 import { endingOf } from './ending.ts'
+import { modelOf } from './model.ts'
 import { ownMessage, promptBody } from './prompt.ts'
 import { hasEnded } from './transcript.ts'
 import { refsOf, sessionIdOf, store, type Turn } from './turn.ts'
@@ -23,9 +24,10 @@ export async function deliver(turn: Turn): Promise<void> {
       return
     }
   }
+  const model = await modelOf(turn)
   if (!progress.state) await begin(turn)
   const isAgain = progress.state?.isAgain ?? false
-  const body = promptBody({ ...turn, isAgain, memories: await turn.memories.block(turn.session) })
+  const body = promptBody({ ...turn, model, isAgain, memories: await turn.memories.block(turn.session) })
   Object.assign(progress, { isUnsent: false, isSent: true, isDue: false, quietMs: 0 })
   try {
     await turn.api.sendPrompt(sessionIdOf(turn), body, context.signal)

@@ -75,6 +75,7 @@ function keep({ kind, endpoint }: Given, { leaving, models }: { leaving: Set<Kep
       id: inner.id,
       capabilities: inner.capabilities,
       ...(inner.namesProviders && { namesProviders: true }),
+      ...(inner.hasOwnModels && { hasOwnModels: true }),
       dispose: session => inner.dispose(session),
       async *run(...task) {
         runs++
