@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { RuntimeTest } from '../../src/contract/runtimes.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import type { UsageCall } from '../../src/contract/usage.ts'
 import {
@@ -72,6 +73,14 @@ for (const [alias, program] of Object.entries(programs)) {
     assert.deepEqual([...runs], [log.find(({ type }) => type === 'session.status_running')?.['run_id']])
     for (const { headers } of upstream.requests)
       assert.ok(!JSON.stringify(headers).includes('sk-run-'), 'its key never leaves')
+  })
+}
+
+for (const [alias, program] of Object.entries(programs)) {
+  test(`E5: a check of ${program.title} (ACP) opens a session without a prompt`, { skip: skipPrograms }, async () => {
+    checkInstalled(program)
+    const { ok: isOk, error } = await ok<RuntimeTest>(`POST /api/runtime-harnesses/${alias}/test`)
+    assert.deepEqual([isOk, error], [true, undefined], service.logs())
   })
 }
 

@@ -14,8 +14,15 @@ import { startService } from '../support/service.ts'
 const upstream = await startScriptedUpstream()
 after(() => upstream.stop())
 const harness = { alias: 'fake', api_spec: 'acp', command: ['node', fakeProgram] }
+const locked = {
+  ...harness,
+  alias: 'locked',
+  env: {
+    FAKE: JSON.stringify({ authMethods: [{ id: 'browser', name: 'Browser' }], failsToOpen: [-32_000, 'no login'] }),
+  },
+}
 const service = await startService({
-  config: JSON.stringify({ ...JSON.parse(configFor(upstream)), runtime_harnesses: [harness] }),
+  config: JSON.stringify({ ...JSON.parse(configFor(upstream)), runtime_harnesses: [harness, locked] }),
 })
 const skip = lack('bubblewrap')
 
@@ -67,6 +74,22 @@ test('neither a key of the service nor a variable of its process is in the envir
 }, async () => {
   const names = ['GATEWAY_MASTER_KEY', 'DATABASE_URL', 'SWITCHYARD_ENCRYPTION_KEY', 'SWITCHYARD_CONFIG']
   assert.equal(await said(...names.map(tell => ({ tell }))), 'not set'.repeat(names.length))
+})
+
+test('E5: the test of a harness and the first prompt report a program that asks for a login', { skip }, async () => {
+  const wanted =
+    'program locked asks for authentication (Browser): log in with it, or set its variables in env of the configuration file'
+  for (const path of ['runtime-harnesses', 'agent-runtimes']) {
+    const { ok: isOk, error } = await ok<{ ok: boolean; error: string }>(`POST /api/${path}/locked/test`)
+    assert.deepEqual([isOk, error], [false, wanted])
+  }
+  assert.equal((await ok<{ ok: boolean }>('POST /api/runtime-harnesses/fake/test')).ok, true)
+  const { id } = await ok<Session>('POST /session', { runtime: 'locked' })
+  await send(service, `POST /session/${id}/message`, {
+    body: { model: { modelID: 'scripted' }, parts: parts({ say: 'hi' }) },
+  })
+  const failure = (await logOf(id)).find(({ type }) => type === 'session.error')
+  assert.equal((failure?.['error'] as { message: string } | undefined)?.message, wanted)
 })
 
 test('deleting a session ends its program, and stopping the service ends all', { skip }, async () => {

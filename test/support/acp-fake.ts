@@ -54,6 +54,10 @@ interface Options {
   readonly greeting?: string
   readonly failsToOpen?: readonly [code: number, message: string]
   readonly exitsAtStart?: number
+  /** Lists these methods of authentication; `$KEY` stands for the key of the run. */
+  readonly authMethods?: readonly { readonly id: string; readonly name?: string }[]
+  /** Writes its file of sessions and never answers `session/new`. */
+  readonly hangsToOpen?: boolean
 }
 
 interface Server {
@@ -97,6 +101,8 @@ async function ask(toolCall: Json): Promise<void> {
 }
 
 const credential = (key: string | undefined) => ({ 'x-api-key': key ?? process.env['ANTHROPIC_AUTH_TOKEN'] ?? '' })
+const withKey = (value: object): unknown =>
+  JSON.parse(JSON.stringify(value).replaceAll('$KEY', process.env['ANTHROPIC_AUTH_TOKEN'] ?? ''))
 const base = () => process.env['ANTHROPIC_BASE_URL'] ?? ''
 
 async function callModel(text: string): Promise<void> {
@@ -195,6 +201,11 @@ function open(previous: string | undefined, params: Json): Json {
   return { result: { sessionId, ...offers() } }
 }
 
+function hang(): Promise<Json> {
+  writeFileSync(memory, '{}')
+  return new Promise(() => {})
+}
+
 function load(previous: string, params: Json): Json {
   const opened = open(previous, params)
   for (const text of sessions[previous] ?? [])
@@ -206,6 +217,7 @@ const methods: Readonly<Record<string, (params: Json) => Json | Promise<Json>>> 
   initialize: () => ({
     result: {
       protocolVersion: options.version ?? 1,
+      authMethods: withKey(options.authMethods ?? []),
       agentCapabilities: {
         loadSession: options.load ?? false,
         mcpCapabilities: { http: options.http ?? false, sse: false },
@@ -213,7 +225,7 @@ const methods: Readonly<Record<string, (params: Json) => Json | Promise<Json>>> 
       },
     },
   }),
-  'session/new': params => open(undefined, params),
+  'session/new': params => (options.hangsToOpen ? hang() : open(undefined, params)),
   'session/resume': params => open(String(params['sessionId']), params),
   'session/load': params => load(String(params['sessionId']), params),
   'session/set_config_option': params => {

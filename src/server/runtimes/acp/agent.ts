@@ -1,11 +1,11 @@
-import { type Json, recordOf, textOf } from '../../platform/json.ts'
+import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import { memoryServer, memoryServerAt } from '../local/memory-server.ts'
 import type { LocalProgram } from '../local/programs.ts'
 import { createQueue, type Queue } from '../queue.ts'
-import { cleanText } from '../remote/connection.ts'
 import { RuntimeFailure } from '../runtime.ts'
-import { jsonRpc, type PeerRequest, RpcError, unknownMethod } from './json-rpc.ts'
+import { asFailure, authNeeded, explained } from './failures.ts'
+import { jsonRpc, type PeerRequest, unknownMethod } from './json-rpc.ts'
 import { offeredMode, offeredModel } from './options.ts'
 import type { ProgramKind, Task } from './programs.ts'
 
@@ -28,6 +28,8 @@ export interface AgentTurn {
 export type Agent = ReturnType<typeof createAgent>
 
 interface Options {
+  /** Alias of its runtime. */
+  readonly alias: string
   readonly program: LocalProgram
   readonly kind: ProgramKind
   /** What it was started for. */
@@ -39,15 +41,15 @@ interface Options {
 }
 
 const protocolVersion = 1
-const authNeeded = -32_000
 const client = { name: 'switchyard', version: '0.1.0' }
 
 /** Speaks to a program that was just started. Calls reject with `RuntimeFailure`. */
-export function createAgent({ program, kind, task, cancelMs, answerMs }: Options) {
+export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: Options) {
   let turn: Queue<TurnItem> | undefined
   let sessionId: string | undefined
   let capabilities: Json = {}
   let offers: Json = {}
+  let authMethods: readonly string[] = []
   let settling: Promise<void> = Promise.resolve()
   let model = task.model
   let isGone = false
@@ -72,7 +74,7 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
   // What can no longer be heard must not go on.
   void rpc.closed.then(() => program.stop())
 
-  const failureOf = (error: unknown) => asFailure(error, program)
+  const failureOf = (error: unknown) => asFailure(error, { alias, program, authMethods })
   const call = async (method: string, params: object): Promise<Json> => {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), answerMs)
@@ -149,6 +151,7 @@ export function createAgent({ program, kind, task, cancelMs, answerMs }: Options
           `the program speaks version ${String(answer['protocolVersion']).slice(0, 20)} of the protocol, not ${protocolVersion}`,
         )
       capabilities = recordOf(answer['agentCapabilities'])
+      authMethods = recordsOf(answer['authMethods']).map(({ id, name }) => nonEmptyText(name) ?? textOf(id))
     },
 
     /** Opens the program's session; true when it knows nothing of the conversation. */
@@ -214,26 +217,4 @@ function refusedAt(signal: AbortSignal, method: string): Promise<never> {
       reject(new RuntimeFailure('model_request_failed_error', `the program did not answer ${method} in time`))
     signal.addEventListener('abort', failure, { once: true })
   })
-}
-
-function asFailure(error: unknown, { surroundings }: LocalProgram): RuntimeFailure {
-  if (error instanceof RuntimeFailure) return error
-  const message = error instanceof Error ? error.message : String(error)
-  const words = cleanText(message, { apiKey: surroundings.gatewayKey })
-  if (!(error instanceof RpcError))
-    return new RuntimeFailure('model_request_failed_error', `the program ended: ${words}`)
-  return new RuntimeFailure('model_request_failed_error', `the program failed: ${words}`, { code: String(error.code) })
-}
-
-/** A program that is gone has said why, if at all, on its standard error. */
-async function explained(failure: RuntimeFailure, program: LocalProgram): Promise<RuntimeFailure> {
-  if (failure.code !== undefined) return failure
-  const { code } = await program.exited
-  const last = program.errors().trim().split('\n').slice(-3).join(' ')
-  const words = cleanText(last, { apiKey: program.surroundings.gatewayKey })
-  const end = code === null ? 'by a signal' : `with exit code ${code}`
-  return new RuntimeFailure(
-    'model_request_failed_error',
-    `the program ended in the middle of the turn, ${end}${words === '' ? '' : `: ${words}`}`,
-  )
 }

@@ -24,9 +24,11 @@ export function acpKind(deps: AcpDeps): RuntimeKind {
     capabilities,
     connect: endpoint => acpRuntime(deps, endpoint),
     check(endpoint, signal) {
-      const task = { model: '', asks: false, memories: undefined }
+      const task = { model: 'none', asks: false, memories: undefined }
       const start = (sessionId: string) => startAgent(deps, endpoint, { ...task, sessionId })
-      return checkStart({ sandboxes: deps.sandboxes, signal, start })
+      // Most programs ask for a login only once a session is opened.
+      const look = async (agent: Agent) => void (await agent.open(null))
+      return checkStart({ sandboxes: deps.sandboxes, signal, start, look })
     },
     // The models are ours: the gateway lists them.
     models: async () => [],

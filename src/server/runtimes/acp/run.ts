@@ -61,7 +61,8 @@ export async function startAgent(
     isolation: endpoint.isolation ?? 'sandbox',
     setup: surroundings => setupOf(endpoint, surroundings, task),
   })
-  const agent = createAgent({ program, kind: programKind(endpoint.command ?? []), task, cancelMs, answerMs })
+  const kind = programKind(endpoint.command ?? [])
+  const agent = createAgent({ alias: endpoint.id, program, kind, task, cancelMs, answerMs })
   try {
     await agent.initialize()
     return agent

@@ -14,10 +14,16 @@ interface Check<T> {
 /** Starts a program in a sandbox of its own, and ends both. Rejects with what went wrong, or with the signal's reason. */
 export async function checkStart<T extends Pick<Keepable, 'stop'>>({ sandboxes, signal, start, look }: Check<T>) {
   const sessionId = `check-${randomUUID()}`
+  const check = async () => {
+    const started = await start(sessionId)
+    try {
+      await look?.(started)
+    } finally {
+      await started.stop()
+    }
+  }
   try {
-    const started = await untilAborted(start(sessionId), signal)
-    await look?.(started)
-    await started.stop()
+    await untilAborted(check(), signal)
   } finally {
     await sandboxes.remove(sessionId)
   }

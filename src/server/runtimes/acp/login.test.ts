@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { test } from 'node:test'
+import { acpRig, doing } from '../../../../test/support/acp-rig.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { promptOf, runRig } from '../../../../test/support/run-rig.ts'
+import type { RuntimeFailure } from '../runtime.ts'
+
+const refusal = [-32_000, 'Authentication required'] as const
+const authMethods = [{ id: 'browser', name: 'Log in with a browser' }, { id: 'api-key' }]
+const wanted =
+  'program fake asks for authentication (Log in with a browser, api-key): ' +
+  'log in with it, or set its variables in env of the configuration file'
+
+/** What a check of such a program rejects with; undefined when all is well. */
+async function wrongWith(fake: object): Promise<string | undefined> {
+  const { kind, endpoint, sandboxes } = await acpRig({ fake })
+  const failure = await kind.check(endpoint, AbortSignal.timeout(20_000)).then(
+    () => undefined,
+    (error: RuntimeFailure) => error,
+  )
+  assert.deepEqual(await readdir(sandboxes.workspacesDir), [], 'nothing is left of the check')
+  if (failure) assert.equal(failure.name, 'RuntimeFailure')
+  return failure?.message
+}
+
+/** The last event of a run on such a program. */
+async function endOf(fake: object, prompt: string) {
+  const { runtime } = await acpRig({ fake })
+  const rig = runRig()
+  await rig.run(runtime, promptOf(prompt))
+  const last = rig.log.at(-1)
+  return [last?.type, (last?.['error'] as { message: string } | undefined)?.message]
+}
+
+test('E5: a check opens a session and finds a program that asks for a login', async () => {
+  assert.equal(await wrongWith({ authMethods, failsToOpen: refusal }), wanted)
+})
+
+test('E5: a check accepts a program that lists methods of authentication and opens a session', async () => {
+  assert.equal(await wrongWith({ authMethods }), undefined)
+})
+
+test('E5: a check reports another error of a session in the words of the program', async () => {
+  assert.equal(
+    await wrongWith({ authMethods, failsToOpen: [-32_603, 'no such folder'] }),
+    'the program failed: no such folder',
+  )
+  assert.equal(await wrongWith({ failsToOpen: refusal }), 'the program failed: Authentication required')
+})
+
+test('E5: a check of a program that never opens the session ends with its signal', async () => {
+  const { kind, endpoint, sandboxes } = await acpRig({ fake: { hangsToOpen: true } })
+  const ended = new AbortController()
+  const check = kind.check(endpoint, ended.signal)
+  const filesOf = () => readdir(sandboxes.workspacesDir, { recursive: true })
+  await eventually(async () => (await filesOf()).some(path => path.endsWith('fake-sessions.json')))
+  ended.abort(new Error('late'))
+  await assert.rejects(check, { message: 'late' })
+  assert.deepEqual(await readdir(sandboxes.workspacesDir), [])
+})
+
+test('E5: a prompt that meets the login ends with the same error, at the session or at the prompt', async () => {
+  assert.deepEqual(await endOf({ authMethods, failsToOpen: refusal }, 'hi'), ['session.error', wanted])
+  assert.deepEqual(await endOf({ authMethods }, doing({ fail: refusal })), ['session.error', wanted])
+})
+
+test('E5: names of methods are shown without the key of the run and on one line', async () => {
+  const words = await wrongWith({ authMethods: [{ id: 'a', name: 'Key\n$KEY' }], failsToOpen: refusal })
+  assert.equal(words, wanted.replace('Log in with a browser, api-key', 'Key [secret]'))
+})
