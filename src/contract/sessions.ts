@@ -112,14 +112,23 @@ export type PromptPart = Static<typeof PromptPart>
 
 /** Interface: Resources, Prompt request. */
 export const PromptRequest = Type.Object({
-  model: Type.Object({
-    modelID: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-    providerID: Type.Optional(Type.String({ maxLength: 200 })),
-  }),
+  model: Type.Optional(
+    Type.Object(
+      {
+        modelID: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+        providerID: Type.Optional(Type.String({ maxLength: 200 })),
+      },
+      { description: 'The agent’s by default' },
+    ),
+  ),
   parts: Type.Array(PromptPart, { minItems: 1, maxItems: 1000 }),
   messageID: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Repeating it queues nothing' })),
   system: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'System prompt of this prompt alone' })),
   mode: Type.Optional(PromptMode),
+  noReply: Type.Optional(Type.Boolean({ description: 'True is refused: each prompt has an answer' })),
+  tools: Type.Optional(
+    Type.Record(Type.String(), Type.Boolean(), { description: 'Refused unless empty: tools are those of the agent' }),
+  ),
 })
 export type PromptRequest = Static<typeof PromptRequest>
 

@@ -20,7 +20,7 @@ const parts = [{ type: 'text', text: 'hi' }]
 const bodies: readonly (readonly [unknown, string | undefined])[] = [
   [{ model, parts }, undefined],
   [{ model, parts, somethingElse: 1 }, undefined],
-  [{ parts }, 'model is required'],
+  [{ parts }, undefined],
   [{ model: {}, parts }, 'model.modelID is required'],
   [{ model: { modelID: ' ' }, parts }, 'model.modelID must not be blank'],
   [{ model: { modelID: 1 }, parts }, 'model.modelID must be string'],

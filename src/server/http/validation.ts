@@ -36,11 +36,20 @@ function compiledAtFirstUse(compile: () => ValidateFunction) {
 export function validationMessage(errors: readonly FastifySchemaValidationError[], httpPart: string): string {
   const error = mostSpecific(errors)
   if (!error) return 'the request is not valid'
+  const kind = otherKind(error)
+  if (kind !== undefined) return `${fieldPath(error.instancePath, 'type')} must be ${JSON.stringify(kind)}`
   const missing = error.params['missingProperty']
   const path = fieldPath(error.instancePath, typeof missing === 'string' ? missing : undefined)
   if (error.keyword === 'required') return `${path} is required`
   const where = path === '' ? (httpPart === 'querystring' ? 'query' : httpPart) : path
   return `${where} ${reasonOf(error)}`
+}
+
+/** The one `type` that an object may have, when it lacks a field because it is of another. */
+function otherKind({ keyword, parentSchema, data }: Partial<ErrorObject>): unknown {
+  const kind: unknown = parentSchema?.['properties']?.type?.const
+  const given: unknown = (data as { type?: unknown } | null | undefined)?.type
+  return keyword === 'required' && kind !== undefined && given !== undefined && given !== kind ? kind : undefined
 }
 
 /**

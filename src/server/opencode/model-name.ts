@@ -9,7 +9,10 @@ interface Deps {
 }
 
 /** The name of a prompt's model. `runtimeOf` tells what the session runs on; it is asked where that makes a difference. */
-export type ModelName = (model: PromptRequest['model'], runtimeOf: () => Promise<string | undefined>) => Promise<string>
+export type ModelName = (
+  model: NonNullable<PromptRequest['model']>,
+  runtimeOf: () => Promise<string | undefined>,
+) => Promise<string>
 
 /**
  * Turns a provider and a model into one name: with the provider where the gateway, or the session's runtime, knows such

@@ -128,7 +128,18 @@ function serveCatalogue(app: FastifyInstance, { gateway, runtimes, agents }: Ope
   bind(app, opencodeRoutes.agents, async (_, caller) =>
     agentsOf(await runtimes.list(), await agents.list(undefined, caller, { after: undefined, limit: maxAgents })),
   )
+  serveNothing(app)
   bind(app, opencodeRoutes.path, async () => folders)
   bind(app, opencodeRoutes.projects, async () => [project])
   bind(app, opencodeRoutes.project, async () => project)
+}
+
+/** What clients ask for and this server has nothing of. */
+function serveNothing(app: FastifyInstance): void {
+  const { commands, files, fileStatus, findText, findFiles, findSymbols } = opencodeRoutes
+  for (const route of [commands, files, fileStatus, findText, findFiles, findSymbols]) bind(app, route, async () => [])
+  bind(app, opencodeRoutes.fileContent, async () => ({ type: 'text' as const, content: '' as const }))
+  bind(app, opencodeRoutes.vcs, async () => ({ branch: '' }))
+  bind(app, opencodeRoutes.mcp, async () => ({}))
+  bind(app, opencodeRoutes.log, async () => true)
 }

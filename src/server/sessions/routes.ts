@@ -4,6 +4,7 @@ import { type PromptRequest, type SessionCreate, sessionRoutes } from '../../con
 import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
+import { invalid } from '../platform/errors.ts'
 import { messagesOf } from './conversation.ts'
 import type { EventStore } from './event-store.ts'
 import { opencodeSession } from './opencode-session.ts'
@@ -18,7 +19,10 @@ interface Deps {
   readonly sessions: Sessions
   readonly events: EventStore
   /** Turns a prompt's provider and model into one name; asks what the session runs on where that makes a difference. */
-  readonly modelName: (model: PromptRequest['model'], runtimeOf: () => Promise<string | undefined>) => Promise<string>
+  readonly modelName: (
+    model: NonNullable<PromptRequest['model']>,
+    runtimeOf: () => Promise<string | undefined>,
+  ) => Promise<string>
   /** Queues a prompt and waits for what is answered to it. */
   readonly answer: ReturnType<typeof createPromptAnswer>
   /** The folder of a session's files. */
@@ -34,9 +38,12 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   const managed = (row: SessionRow) => toManagedSession(row, deps.workspaceOf(row.id))
   const promptOf = async ({ params, body }: PromptInput, caller: Caller): Promise<PromptWrite> => {
     const { parts, model, system, mode, messageID } = body
+    refuseUnserved(body)
     // One that is not there has no runtime: the queue refuses the prompt.
     const runtimeOf = async () => (await sessions.among([params.session_id], caller))[0]?.runtime
-    return { parts, model: await modelName(model, runtimeOf), system, mode, messageId: messageID }
+    const id = params.session_id
+    const named = model ? await modelName(model, runtimeOf) : await sessions.modelOf(id, caller)
+    return { parts, model: named, system, mode, messageId: messageID }
   }
 
   const wanted = async ({ model, ...given }: CreateBody, caller: Caller): Promise<SessionCreate> => {
@@ -114,6 +121,13 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     managed(await sessions.find(params.session_id, caller)),
   )
   bind(app, sessionRoutes.managedRemove, ({ params }, caller) => sessions.remove(params.session_id, caller))
+}
+
+/** Throws `invalid` for what opencode's clients may ask of a prompt, and no runtime of ours can do for one prompt alone. */
+function refuseUnserved({ noReply, tools = {} }: PromptRequest): void {
+  if (noReply) throw invalid('noReply is not possible: each prompt has an answer; leave it out')
+  if (Object.keys(tools).length > 0)
+    throw invalid('tools cannot be chosen for a prompt: they are those of the agent; leave it out')
 }
 
 type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> }

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createOpencodeClient } from '@opencode-ai/sdk'
+import { startScriptedService } from '../support/scripted-service.ts'
+import { send } from '../support/send.ts'
+
+const { service } = await startScriptedService({ script: () => ({ text: 'Done.' }) })
+const client = createOpencodeClient({ baseUrl: service.url, headers: { authorization: `Bearer ${service.key}` } })
+const parts = [{ type: 'text' as const, text: 'Hello.' }]
+
+async function newSession(): Promise<string> {
+  const agent = { name: 'A', owner_id: 'team', model: 'scripted' }
+  const { id } = (await send(service, 'POST /api/agents', { body: agent })).json<{ id: string }>()
+  return (await send(service, 'POST /session', { body: { agent_id: id } })).json<{ id: string }>().id
+}
+
+test('DD2: a prompt that names no model runs with the model of the agent', async () => {
+  const { data } = await client.session.prompt({ path: { id: await newSession() }, body: { parts } })
+  assert.equal(data?.info.modelID, 'scripted')
+})
+
+test('DD2: noReply, tools and file parts are refused by name, and false or nothing is none', async () => {
+  const id = await newSession()
+  const file = { type: 'file', mime: 'text/plain', url: 'data:text/plain,x' }
+  for (const [fields, message] of [
+    [{ parts, noReply: true }, /noReply is not possible/],
+    [{ parts, tools: { bash: false } }, /tools cannot be chosen for a prompt/],
+    [{ parts: [...parts, file] }, /parts\[1\]\.type must be "text"/],
+  ] as const) {
+    for (const call of ['message', 'prompt_async']) {
+      const answer = await send(service, `POST /session/${id}/${call}`, { body: fields })
+      assert.equal(answer.status, 400)
+      assert.match(answer.text, /error/)
+      assert.match(answer.json<{ error: { message: string } }>().error.message, message)
+    }
+  }
+  const body = { parts, noReply: false, tools: {} }
+  assert.equal((await send(service, `POST /session/${id}/message`, { body })).status, 200)
+})
+
+test('DD2: what opencode’s clients read of commands, files, the branch and MCP servers is there, and empty', async () => {
+  const lists = await Promise.all([
+    client.command.list(),
+    client.file.list({ query: { path: '.' } }),
+    client.file.status(),
+    client.find.text({ query: { pattern: 'x' } }),
+    client.find.files({ query: { query: 'x' } }),
+    client.find.symbols({ query: { query: 'x' } }),
+  ])
+  for (const { data } of lists) assert.deepEqual(data, [])
+  const content = await client.file.read({ query: { path: 'a.txt' } })
+  assert.deepEqual(content.data, { type: 'text', content: '' })
+  assert.deepEqual((await client.vcs.get()).data, { branch: '' })
+  assert.deepEqual((await client.mcp.status()).data, {})
+  const said = await client.app.log({ body: { service: 'test', level: 'info', message: 'hello' } })
+  assert.equal(said.data, true)
+})
