@@ -57,7 +57,7 @@ const faults: readonly (readonly [line: string, body: unknown, field: RegExp])[]
   ['GET /session?limit=0', undefined, /^limit /],
   ['GET /session?limit=201', undefined, /^limit /],
   ['GET /session?limit=ten', undefined, /^limit /],
-  ['GET /session?cursor=nonsense!', undefined, /^cursor /],
+  ['GET /session?cursor=nonsense!', undefined, /^invalid cursor$/],
   ['GET /session?status=asleep', undefined, /^status /],
   [`GET /v1/sessions/${session}/events?after=x`, undefined, /^after /],
   [`GET /v1/sessions/${session}/events?limit=1001`, undefined, /^limit /],

@@ -46,7 +46,7 @@ test('a running service follows its configuration file, refuses a broken one, an
     service
       .logs()
       .split('\n')
-      .find(line => line.includes('is refused')),
+      .find(line => line.includes('invalid configuration; keeping the previous one')),
   )
   const { problems } = JSON.parse(refused) as { problems: string[] }
   assert.deepEqual(

@@ -136,6 +136,7 @@ const bodies: Readonly<Record<string, object>> = {
   'managed_agents.update': { name: 'Taken' },
   'environments.update': { name: 'Taken' },
   'dialect_sessions.update': { title: 'Taken' },
+  'dialect_sessions.add_resource': { type: 'github_repository' },
   'webhooks.preview': { payload: {} },
   'sessions.prompt_async': { model, parts },
   'sessions.message': { model, parts, mode: 'reject' },

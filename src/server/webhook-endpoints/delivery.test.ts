@@ -134,15 +134,17 @@ test('filters: types, prefixes and agents; S10: sessions of another owner are ne
 })
 
 test('C1: an error after which a model call is tried again is sent to no endpoint; the last one is', async t => {
-  await startReplica(t)
   const error = (type: string) => ({ type: 'session.error', error: { message: 'a\u0000b', retry_status: { type } } })
   for (const events of [[], ['session.error', 'a.last'], ['session.*', 'a.last']]) {
     const receiver = await startReceiver()
     await made({ url: receiver.url, events })
+    // The next round deletes the endpoint, which must not meet a delivery.
+    const { stop } = await startReplica(t)
     const session = await newSession()
     await append(session, error('retrying'), error('retrying'), error('exhausted'), 'a.last')
     await eventually(() => receiver.taken.length === 2)
     assert.deepEqual(seqs(receiver.asked, session), [3, 4])
+    await stop()
   }
 })
 
