@@ -60,7 +60,7 @@ test('a running service follows its configuration file, refuses a broken one, an
   assert.match((await call(service)).text, /second/)
 
   process.kill(service.pid, 'SIGHUP')
-  await eventually(() => service.logs().split('is refused').length === 3)
+  await eventually(() => service.logs().split('invalid configuration; keeping the previous one').length === 3)
   assert.equal(await service.stop(), 0)
 })
 

@@ -216,6 +216,9 @@ test('every path with an id has a fixture here, or is known to be shared', () =>
   for (const root of [...Object.keys(fixtures), ...shared]) assert.ok(roots.has(root), `${root} is no path any more`)
 })
 
+/** Routes that refuse what the service cannot do yet, once the object is known to be the caller's. */
+const impossible = new Set(['dialect_sessions.add_resource'])
+
 for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
   test(`S10: ${route.method} ${route.path} of another owner is 404 as if it were not there, and changes nothing`, async () => {
     const make = fixtures[rootOf(route)]
@@ -239,7 +242,8 @@ for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
 
     const owned = await ask(owner, line, { body: adasBodies[route.id] ?? body })
     // 409: the session is busy, which only those learn who may see it.
-    assert.ok(owned.status < 300 || owned.status === 409, `its owner gets ${owned.status} for ${line}: ${owned.text}`)
+    const isExpected = owned.status < 300 || owned.status === 409 || (owned.status === 400 && impossible.has(route.id))
+    assert.ok(isExpected, `its owner gets ${owned.status} for ${line}: ${owned.text}`)
   })
 }
 
