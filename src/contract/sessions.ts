@@ -118,7 +118,7 @@ export const PromptRequest = Type.Object({
         modelID: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
         providerID: Type.Optional(Type.String({ maxLength: 200 })),
       },
-      { description: 'The agent’s by default' },
+      { description: 'Required on prompt_async; elsewhere the agent’s by default' },
     ),
   ),
   parts: Type.Array(PromptPart, { minItems: 1, maxItems: 1000 }),

@@ -17,6 +17,11 @@ async function newSession(): Promise<string> {
 test('DD2: a prompt that names no model runs with the model of the agent', async () => {
   const { data } = await client.session.prompt({ path: { id: await newSession() }, body: { parts } })
   assert.equal(data?.info.modelID, 'scripted')
+  // Their terminal names its folder in each request.
+  const headers = { 'x-opencode-directory': '%2Fhome' }
+  const line = `POST /session/${await newSession()}/prompt_async`
+  assert.equal((await send(service, line, { headers, body: { parts } })).status, 204)
+  assert.equal((await send(service, line, { body: { parts } })).status, 400)
 })
 
 test('DD2: noReply, tools and file parts are refused by name, and false or nothing is none', async () => {

@@ -36,6 +36,7 @@ const faults: readonly (readonly [line: string, body: unknown, field: RegExp])[]
   ['POST /api/agents', '[]', /object/],
   ['POST /api/agents', '"text"', /object/],
   ['POST /api/agents', '', /^body /],
+  [prompts, { parts }, /^model is required/],
   [prompts, { model: {}, parts }, /^model\.modelID is required/],
   [prompts, { model: { modelID: ' ' }, parts }, /^model\.modelID must not be blank/],
   [prompts, { model: 'demo', parts }, /^model must be object/],

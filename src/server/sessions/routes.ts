@@ -83,7 +83,9 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     await sessions.remove(params.session_id, caller)
     return true
   })
-  bind(app, sessionRoutes.promptAsync, async ({ params, body }, caller, { idempotency }) => {
+  bind(app, sessionRoutes.promptAsync, async ({ params, body }, caller, { idempotency, header }) => {
+    // Only opencode's clients leave it out, and mean the model of the agent. Interface: Prompt request.
+    if (!body.model && header('x-opencode-directory') === undefined) throw invalid('model is required')
     await sessions.prompt(params.session_id, await promptOf({ params, body }, caller), { caller, idempotency })
   })
   bind(app, sessionRoutes.abort, async ({ params }, caller) => {
