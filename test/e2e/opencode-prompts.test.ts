@@ -6,6 +6,8 @@ import { send } from '../support/send.ts'
 
 const { service } = await startScriptedService({ script: () => ({ text: 'Done.' }) })
 const client = createOpencodeClient({ baseUrl: service.url, headers: { authorization: `Bearer ${service.key}` } })
+/** What the terminal sends with each request. */
+const ofClient = { 'x-opencode-directory': '%2Fhome' }
 const parts = [{ type: 'text' as const, text: 'Hello.' }]
 
 async function newSession(): Promise<string> {
@@ -18,9 +20,8 @@ test('DD2: a prompt that names no model runs with the model of the agent', async
   const { data } = await client.session.prompt({ path: { id: await newSession() }, body: { parts } })
   assert.equal(data?.info.modelID, 'scripted')
   // Their terminal names its folder in each request.
-  const headers = { 'x-opencode-directory': '%2Fhome' }
   const line = `POST /session/${await newSession()}/prompt_async`
-  assert.equal((await send(service, line, { headers, body: { parts } })).status, 204)
+  assert.equal((await send(service, line, { headers: ofClient, body: { parts } })).status, 204)
   assert.equal((await send(service, line, { body: { parts } })).status, 400)
 })
 
@@ -33,7 +34,7 @@ test('DD2: noReply, tools and file parts are refused by name, and false or nothi
     [{ parts: [...parts, file] }, /parts\[1\]\.type must be "text"/],
   ] as const) {
     for (const call of ['message', 'prompt_async']) {
-      const answer = await send(service, `POST /session/${id}/${call}`, { body: fields })
+      const answer = await send(service, `POST /session/${id}/${call}`, { headers: ofClient, body: fields })
       assert.equal(answer.status, 400)
       assert.match(answer.text, /error/)
       assert.match(answer.json<{ error: { message: string } }>().error.message, message)
