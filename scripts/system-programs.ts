@@ -7,6 +7,7 @@ export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> =
   bubblewrap: ['src/server/sandboxes/bubblewrap.test.ts'],
   socat: ['test/e2e/acp.test.ts', 'test/e2e/acp-programs.test.ts', 'test/faults/programs.test.ts'],
   chromium: ['test/e2e/docs.test.ts'],
+  tmux: ['test/e2e/opencode-terminal.test.ts'],
 }
 
 /** The programs that are missing here, or that this machine does not let work. */
@@ -17,5 +18,6 @@ export function lackingPrograms(): SystemProgram[] {
     ...(hasBubblewrap ? [] : ['bubblewrap' as const]),
     ...(existsSync('/usr/bin/socat') ? [] : ['socat' as const]),
     ...(existsSync('/usr/bin/chromium') ? [] : ['chromium' as const]),
+    ...(existsSync('/usr/bin/tmux') ? [] : ['tmux' as const]),
   ]
 }
