@@ -1,7 +1,5 @@
 import type { Pool } from 'pg'
 
-export type ReplicaStore = ReturnType<typeof replicaStore>
-
 /** The processes that share the database. */
 export function replicaStore(pool: Pool) {
   return {
