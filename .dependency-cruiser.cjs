@@ -9,7 +9,7 @@ const nouns = [
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',
   'memories/session-memories',
-  'runtimes/runtime',
+  'runtimes/(runtime|model-choice)',
   'sandboxes/(sandbox|sandboxes)',
   'sessions/(sessions|approvals|event-store|live-events|remote-previews|opencode-messages|conversation|log-page)',
   'tools/(tool|toolset)',
@@ -87,7 +87,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/runtime|tools/(tool|toolset)|sandboxes/sandbox|sessions/(opencode-messages|conversation|log-page)|gateway/counting/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice)|tools/(tool|toolset)|sandboxes/sandbox|sessions/(opencode-messages|conversation|log-page)|gateway/counting/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

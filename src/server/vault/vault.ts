@@ -26,6 +26,8 @@ interface Wanted {
   readonly name: string
   /** Whose agent asks; undefined for nobody's. */
   readonly ownerId: string | undefined
+  /** False: only an entry of that owner counts. True by default. */
+  readonly mayBeGlobal?: boolean
 }
 
 /** The owner of global entries, as the table has it. */
@@ -74,9 +76,9 @@ export function createVault({ store, sealer, audit, onSet }: Deps) {
       throw notFound('vault entry', key)
     },
 
-    /** The secret that an agent of this owner gets under this name: the owner's, else the global one. */
-    async value({ name, ownerId }: Wanted): Promise<string | undefined> {
-      const owners = ownerId === undefined ? [everybody] : [ownerId, everybody]
+    /** The secret that an agent of this owner gets under this name: the owner's, else the global one where that counts. */
+    async value({ name, ownerId, mayBeGlobal = true }: Wanted): Promise<string | undefined> {
+      const owners = [...(ownerId === undefined ? [] : [ownerId]), ...(mayBeGlobal ? [everybody] : [])]
       const row = await store.find(owners, name)
       try {
         return row && sealer.open(row).toString()

@@ -49,7 +49,9 @@ export function createAdmission({ agents, vault, masterKey, logins, log, nowMs }
 
   /** Those of an entry that is needed are missed in the log. */
   async function liveSecrets(name: string, { agent, isNeeded }: Wanted): Promise<string[]> {
-    const value = isId.test(name) ? await vault.value({ name, ownerId: agent?.owner_id ?? undefined }) : undefined
+    const ownerId = agent?.owner_id ?? undefined
+    const wanted = { name, ownerId, mayBeGlobal: reachesGlobal(agent, name) }
+    const value = isId.test(name) ? await vault.value(wanted) : undefined
     if (agent && isNeeded && value === undefined)
       log.warn({ agent_id: agent.id, vault_entry: name }, 'a webhook has no secret in the vault')
     return value === undefined ? [] : secretsOf(value)
@@ -94,6 +96,13 @@ export function createAdmission({ agents, vault, masterKey, logins, log, nowMs }
     },
   }
 }
+
+/**
+ * Whether a global entry counts. A key with limits could otherwise name any of them in its agent, and try tokens against it
+ * by deliveries. The entry of the agent's own name is there for nothing else.
+ */
+const reachesGlobal = (agent: Agent | undefined, name: string): boolean =>
+  agent === undefined || agent.run_as_key_id === null || name === tokenEntry(agent.id, undefined)
 
 const decoys = (): string[] => [randomBytes(16).toString('hex')]
 
