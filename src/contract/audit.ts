@@ -9,7 +9,7 @@ export const AuditEntry = Type.Object({
   principal: Type.String(),
   role: Type.String(),
   key_id: Nullable(Type.String({ description: 'The virtual key that was used; null for the master key' })),
-  address: Nullable(Type.String({ description: 'Of the connection; null for what the service did by itself' })),
+  address: Nullable(Type.String({ description: 'Of the client; null for what the service did by itself' })),
   request_id: Nullable(Type.String()),
   action: Type.String({ description: 'Object and verb, such as `key.create`' }),
   object_id: Type.String(),

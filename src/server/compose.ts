@@ -13,6 +13,7 @@ import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
 import type { Config } from './config/config.ts'
+import { ownUrl } from './http/own-url.ts'
 import type { Log } from './platform/log.ts'
 import type { RequestLog } from './platform/request-log.ts'
 import type { Keyring } from './platform/seal.ts'
@@ -60,7 +61,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const ledger = composeLedger({ ...base, callPool })
   const { usage, budgets, budgetRows } = ledger
   const access = await composeAccess({ ...base, budgetRows })
-  const { reseal, keys, tickets, logins, vault, authenticate } = access
+  const { reseal, keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets })
   const { gateway, modelsInForce, loop, files, outbound, guard, defaultModel } = calls
 
@@ -73,6 +74,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     guard,
     configured: calls.configuredRuntimes,
     memories: memories.sessionMemories,
+    publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
     serveProgram(request, response, caller) {
       access.lendCaller(request, caller)
       app.routing(request, response)
@@ -108,6 +110,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...base,
     vault,
     logins,
+    addressOf,
     outbound,
     guard,
     agentRows,
@@ -130,6 +133,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     readiness,
     files,
     authenticate,
+    addressOf,
     gateway,
     providers: calls.providers,
     runtimes,

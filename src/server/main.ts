@@ -5,6 +5,7 @@ import { createPool, isConnectionLoss } from './db/connect.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { migrate } from './db/migrate.ts'
 import { unreachableReason, whenReachable } from './db/reachable.ts'
+import { ownUrl } from './http/own-url.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
 import { type RequestLog, silentRequestLog } from './platform/request-log.ts'
@@ -129,10 +130,7 @@ async function listen({ app }: Composed, { host, port }: Config): Promise<string
   } catch (cause) {
     throw new AppError('unavailable', listenProblem(cause as NodeJS.ErrnoException, { host, port }), { cause })
   }
-  const address = app.server.address()
-  const actual = typeof address === 'object' && address ? address.port : port
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `http://${name}:${actual}`
+  return ownUrl(app.server, { host, port })
 }
 
 const describe = (composed: Composed, embedded: EmbeddedPostgres | undefined, url: string) => ({

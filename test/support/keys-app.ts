@@ -7,6 +7,7 @@ import { auditStore } from '../../src/server/audit/store.ts'
 import { budgetStore } from '../../src/server/budgets/store.ts'
 import { createKysely } from '../../src/server/db/connect.ts'
 import { createAuthenticate } from '../../src/server/http/auth.ts'
+import { createAddressOf } from '../../src/server/http/client-address.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createKeys } from '../../src/server/keys/keys.ts'
 import { createKeyLookup } from '../../src/server/keys/lookup.ts'
@@ -47,6 +48,7 @@ export function startKeysApp(pool: Pool) {
       insecureNoAuth: false,
       logins: { admits: () => true },
       findKey: keys.find,
+      addressOf: createAddressOf([]),
       redeemTicket: async () => undefined,
     }),
     log,

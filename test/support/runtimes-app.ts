@@ -114,7 +114,14 @@ export async function runtimeApps() {
       guard,
     })
     const builtin = silentRuntime('builtin', () => undefined)
-    const registry = createRegistry({ builtin, kinds, known, store, modelSecrets: () => wholeEchoes([]) })
+    const registry = createRegistry({
+      builtin,
+      publicUrl: () => 'https://switchyard.example',
+      kinds,
+      known,
+      store,
+      modelSecrets: () => wholeEchoes([]),
+    })
     const changes = createRuntimeChanges({
       store,
       seals,

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createRowSealer } from '../db/sealed-rows.ts'
 import { createAuthenticate } from '../http/auth.ts'
+import { createAddressOf } from '../http/client-address.ts'
 import { createLentCallers } from '../http/lent-callers.ts'
 import { createLoginLimiter } from '../http/login-limiter.ts'
 import { runAsOf } from '../http/reach.ts'
@@ -27,7 +28,7 @@ import { vaultStore } from '../vault/store.ts'
 import { createVault } from '../vault/vault.ts'
 
 interface Needs {
-  readonly config: Pick<Config, 'masterKey' | 'insecureNoAuth'>
+  readonly config: Pick<Config, 'masterKey' | 'insecureNoAuth' | 'trustProxy'>
   readonly log: Log
   readonly keyring: Keyring
   readonly pool: Pool
@@ -63,11 +64,13 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
   // who calls
   const tickets = ticketStore(pool, { pepper })
   const logins = createLoginLimiter(() => performance.now())
+  const addressOf = createAddressOf(config.trustProxy)
   const lentCallers = createLentCallers()
   const authenticate = createAuthenticate({
     masterKey: config.masterKey,
     insecureNoAuth: config.insecureNoAuth,
     logins,
+    addressOf,
     findKey: keys.find,
     redeemTicket: createRedeemTicket({ tickets, keys }),
     lent: lentCallers.of,
@@ -80,6 +83,7 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     runAs: createRunAs(keys),
     tickets,
     logins,
+    addressOf,
     /** Says who makes a request that comes in without a key of its own. */
     lendCaller: lentCallers.lend,
     authenticate,

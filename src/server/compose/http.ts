@@ -1,6 +1,7 @@
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Authenticate } from '../http/auth.ts'
 import { boundConnections } from '../http/bound-connections.ts'
+import type { AddressOf } from '../http/client-address.ts'
 import { createCloseServer } from '../http/close-server.ts'
 import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
@@ -17,6 +18,7 @@ interface Needs {
   readonly readiness: Readiness
   readonly files: Pick<OpenFiles, 'maxConnections'>
   readonly authenticate: Authenticate
+  readonly addressOf: AddressOf
   readonly gateway: Pick<Gateway, 'models'>
   /** Of the models as they are in force now. */
   readonly providers: () => readonly string[]
@@ -24,8 +26,9 @@ interface Needs {
 }
 
 /** The server that all routes are bound to, with those that tell of the service itself. */
-export function composeHttp({ log, requestLog, readiness, files, authenticate, gateway, providers, runtimes }: Needs) {
-  const app = createServer({ authenticate, log, requestLog })
+export function composeHttp(needs: Needs) {
+  const { log, requestLog, readiness, files, authenticate, addressOf, gateway, providers, runtimes } = needs
+  const app = createServer({ authenticate, log, requestLog, addressOf })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })

@@ -48,6 +48,8 @@ interface Needs {
   readonly guard: () => Outbound
   readonly configured: () => Config['runtimeHarnesses']
   readonly memories: SessionMemories
+  /** Where clients reach the service. The default is known once the server listens. */
+  readonly publicUrl: () => string
   /** Answers requests of programs that run here. */
   readonly serveProgram: ServeRequest
 }
@@ -77,7 +79,14 @@ export async function composeRuntimes(needs: Needs) {
   const seals = createRuntimeSeals(keyring)
   const asked = runtimeStore(createKysely(needs.callPool))
   const known = createKnownRuntimes({ store: asked, seals, speaks: spec => kinds.has(spec), configured, guard })
-  const registry = createRegistry({ builtin, kinds, known, store: asked, modelSecrets: gateway.echoes })
+  const registry = createRegistry({
+    builtin,
+    publicUrl: needs.publicUrl,
+    kinds,
+    known,
+    store: asked,
+    modelSecrets: gateway.echoes,
+  })
   const changes = createRuntimeChanges({ store, seals, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, known, store, nowMs: () => performance.now() })
   const looks = createLooks({ known, probes, store, log })

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
+import type { AddressOf } from '../http/client-address.ts'
 import type { LoginLimiter } from '../http/login-limiter.ts'
 import type { RunAs } from '../keys/run-as.ts'
 import { keyChannel } from '../keys/store.ts'
@@ -42,6 +43,7 @@ interface Needs {
   readonly audit: Audit
   readonly vault: Vault
   readonly logins: LoginLimiter
+  readonly addressOf: AddressOf
   /** Connections out of the service. */
   readonly outbound: Pick<Outbound, 'connect'>
   /** Judges the addresses of receivers. */
@@ -76,6 +78,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     vault,
     masterKey: config.masterKey,
     logins,
+    addressOf: needs.addressOf,
     log,
     nowMs: () => Date.now(),
   })

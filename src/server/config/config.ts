@@ -188,6 +188,10 @@ export interface RetentionSettings {
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Where clients reach the service, without a slash at its end. Undefined: where it listens. */
+  readonly publicUrl: string | undefined
+  /** Networks of proxies whose `X-Forwarded-For` counts. */
+  readonly trustProxy: readonly string[]
   /** Undefined: authentication is off, and only loopback may call. */
   readonly masterKey: string | undefined
   /** True lets a server without a key listen on other addresses than loopback. */

@@ -77,7 +77,11 @@ interface RouterBlock {
 }
 
 interface FileValue {
-  readonly general_settings?: { readonly master_key?: string }
+  readonly general_settings?: {
+    readonly master_key?: string
+    readonly public_url?: string
+    readonly trust_proxy?: readonly (string | undefined)[]
+  }
   readonly model_list?: readonly ModelEntry[]
   readonly runtime_harnesses?: readonly (Partial<HarnessEntry> | undefined)[]
   readonly outbound?: { readonly allow?: readonly string[] }
@@ -184,7 +188,11 @@ const router: Shape = {
 const fileShape: Shape = {
   kind: 'block',
   keys: {
-    general_settings: { kind: 'block', keys: { master_key: text }, later: ['database_url'] },
+    general_settings: {
+      kind: 'block',
+      keys: { master_key: text, public_url: text, trust_proxy: texts },
+      later: ['database_url'],
+    },
     model_list: { kind: 'list', of: modelEntry },
     runtime_harnesses: { kind: 'list', of: harnessEntry },
     outbound: { kind: 'block', keys: { allow: texts } },

@@ -10,6 +10,7 @@ import { loggingOfFile } from './logging-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
+import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { harnessWarnings, modelWarnings } from './warnings.ts'
@@ -56,6 +57,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
+    ...proxyOfFile({ file, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
     databaseWaitMs: overrides.noWait ? 0 : databaseWaitMs,

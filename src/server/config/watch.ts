@@ -95,6 +95,8 @@ function textOf(path: string): string | undefined {
 const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   host: 'HOST',
   port: 'PORT',
+  publicUrl: 'general_settings.public_url',
+  trustProxy: 'general_settings.trust_proxy',
   masterKey: 'general_settings.master_key',
   insecureNoAuth: '--insecure-no-auth',
   databaseUrl: 'DATABASE_URL',

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { AppError } from '../platform/errors.ts'
 import { createAuthenticate } from './auth.ts'
 import { type Caller, masterCaller } from './caller.ts'
+import { createAddressOf } from './client-address.ts'
 
 const master = 'sk-test-master-key-0123456789'
 const ada: Caller = {
@@ -22,7 +23,14 @@ interface Setting {
 
 const authenticator = ({ masterKey = master, ...given }: Setting) => {
   const { findKey = () => undefined, redeemTicket = async () => undefined, admits = () => true } = given
-  return createAuthenticate({ masterKey, insecureNoAuth: false, logins: { admits }, findKey, redeemTicket })
+  return createAuthenticate({
+    masterKey,
+    insecureNoAuth: false,
+    logins: { admits },
+    addressOf: createAddressOf([]),
+    findKey,
+    redeemTicket,
+  })
 }
 
 const request = (headers: Record<string, string>, url = '/api/agents'): IncomingMessage =>

@@ -4,6 +4,7 @@ import type { Access } from '../../contract/route.ts'
 import { digestOf } from '../platform/digest.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Caller, masterCaller } from './caller.ts'
+import type { AddressOf } from './client-address.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import { isFromOwnPage, isLocalRequest } from './web-page.ts'
 
@@ -19,6 +20,7 @@ interface Options {
   /** True serves other hosts than loopback although authentication is off. */
   readonly insecureNoAuth: boolean
   readonly logins: LoginLimiter
+  readonly addressOf: AddressOf
   /** Who holds a virtual key; undefined when it opens nothing. Rejects with `unavailable`. */
   readonly findKey: (presented: string) => Caller | undefined | Promise<Caller | undefined>
   /** Uses up a ticket of a session's stream; who got it, as far as they still may, or undefined when it opens nothing. */
@@ -32,10 +34,10 @@ const unauthorized = new AppError('unauthorized', 'unauthorized')
 
 /** Checks callers against the master key, then the virtual keys. Interface: Authentication; order of headers: security S01. */
 export function createAuthenticate(options: Options): Authenticate {
-  const { masterKey, insecureNoAuth, logins, findKey, redeemTicket } = options
+  const { masterKey, insecureNoAuth, logins, addressOf, findKey, redeemTicket } = options
   const master = masterKey === undefined ? undefined : digestOf(masterKey)
-  const refusalOf = ({ socket }: IncomingMessage): AppError => {
-    if (logins.admits(socket.remoteAddress ?? '')) return unauthorized
+  const refusalOf = (request: IncomingMessage): AppError => {
+    if (logins.admits(addressOf(request) ?? '')) return unauthorized
     return new AppError('rate_limited', 'too many failed logins from this address; wait a minute', {
       headers: { 'retry-after': '60' },
     })

@@ -85,9 +85,9 @@ function hintOf({ path, known }: UnknownField): string {
 }
 
 /** Who is behind a request, for the audit log. */
-export function actorOf({ caller, id, socket }: FastifyRequest): Actor {
+export function actorOf({ caller, id, raw, server }: FastifyRequest): Actor {
   const { principal, role, key } = caller
-  return { principal, role, keyId: key?.id, address: socket.remoteAddress, requestId: id }
+  return { principal, role, keyId: key?.id, address: server.addressOf(raw), requestId: id }
 }
 
 /** The route's schemas as the HTTP library and the OpenAPI document want them. */

@@ -14,6 +14,7 @@ import type { Log } from '../platform/log.ts'
 import type { RequestLog } from '../platform/request-log.ts'
 import type { Authenticate } from './auth.ts'
 import { type Caller, masterCaller } from './caller.ts'
+import { type AddressOf, createAddressOf } from './client-address.ts'
 import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody } from './json-body.ts'
@@ -25,6 +26,9 @@ declare module 'fastify' {
     /** Set before the body is read, on every route but public ones. */
     caller: Caller
   }
+  interface FastifyInstance {
+    readonly addressOf: AddressOf
+  }
   interface FastifyContextConfig {
     route?: Route
   }
@@ -34,13 +38,20 @@ interface Options {
   readonly authenticate: Authenticate
   readonly log: Log
   readonly requestLog?: RequestLog
+  /** Trusts no proxy when absent. */
+  readonly addressOf?: AddressOf
 }
 
 const defaultBodyLimit = 2 * 1024 * 1024
 const keyedPrefixes = /^\/(api|v1|v1beta|session|mcp)(\/|$|\?)/
 
 /** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
-export function createServer({ authenticate, log, requestLog }: Options): FastifyInstance {
+export function createServer({
+  authenticate,
+  log,
+  requestLog,
+  addressOf = createAddressOf([]),
+}: Options): FastifyInstance {
   /** An unknown path says nothing of itself to a caller without a key. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
     if (keyedPrefixes.test(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
@@ -77,6 +88,7 @@ export function createServer({ authenticate, log, requestLog }: Options): Fastif
   writeLogTo(app, log)
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
+  app.decorate('addressOf', addressOf)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
     parseJsonBody(text),
@@ -138,13 +150,15 @@ function writeLogTo(app: FastifyInstance, log: Log): void {
 /** Also for answers that left the library's hands: streams end with the same hook. */
 function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { id, method, url, caller } = request
+    const { id, method, url, caller, raw } = request
+    const address = app.addressOf(raw)
     requestLog.write({
       request_id: id,
       method,
       path: pathOf(url),
       status: reply.raw.statusCode,
       ms: Math.round(reply.elapsedTime),
+      ...(address !== undefined && { address }),
       ...(caller && caller !== masterCaller && { caller: caller.key?.id ?? caller.principal }),
     })
     done()

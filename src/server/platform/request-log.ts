@@ -9,6 +9,8 @@ export interface RequestLine {
   readonly status: number
   /** From the request's head to the end of the answer, in milliseconds. */
   readonly ms: number
+  /** The client's; absent where the connection has none any more. */
+  readonly address?: string
   /** Id of the virtual key, else the principal; absent where authentication failed or was not needed. */
   readonly caller?: string
 }

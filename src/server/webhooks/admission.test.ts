@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import type { WebhookConfig } from '../../contract/webhooks.ts'
 import type { StoredAgent } from '../agents/store.ts'
+import { createAddressOf } from '../http/client-address.ts'
 import { AppError } from '../platform/errors.ts'
 import { createAdmission } from './admission.ts'
 
@@ -23,6 +24,7 @@ function admissionOver(webhook: WebhookConfig = {}, admits: () => boolean = () =
     },
     masterKey: master,
     logins: { admits },
+    addressOf: createAddressOf([]),
     log: { warn: () => undefined },
     nowMs: () => 0,
   })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Agent } from '../../contract/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
+import type { AddressOf } from '../http/client-address.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -18,6 +19,7 @@ interface Deps {
   readonly masterKey: string | undefined
   /** Counts a refusal; false once the address has had too many. */
   readonly logins: { admits(address: string): boolean }
+  readonly addressOf: AddressOf
   readonly log: Pick<Log, 'warn'>
   readonly nowMs: () => number
 }
@@ -39,9 +41,9 @@ export interface Admitted extends Receiver {
 export type Admission = ReturnType<typeof createAdmission>
 
 /** Who may deliver. Every refusal is the same 401, whatever its cause. Interface: Authentication, rule 9; Security: S27. */
-export function createAdmission({ agents, vault, masterKey, logins, log, nowMs }: Deps) {
-  const refusal = ({ socket }: Pick<IncomingMessage, 'socket'>): AppError => {
-    if (logins.admits(socket.remoteAddress ?? '')) return new AppError('unauthorized', 'unauthorized')
+export function createAdmission({ agents, vault, masterKey, logins, addressOf, log, nowMs }: Deps) {
+  const refusal = (request: IncomingMessage): AppError => {
+    if (logins.admits(addressOf(request) ?? '')) return new AppError('unauthorized', 'unauthorized')
     return new AppError('rate_limited', 'too many wrong tokens from this address; wait a minute', {
       headers: { 'retry-after': '60' },
     })

@@ -58,10 +58,10 @@ export const toHarness = (shown: Shown): RuntimeHarness => ({
   ...stateOf(shown),
 })
 
-const ownState = ({ id, capabilities }: Runtime): State => ({
+const ownState = ({ id, capabilities }: Runtime, publicUrl: string): State => ({
   id,
   connected: true,
-  api_base: '',
+  api_base: publicUrl,
   masked_api_key: null,
   tools: [...ownRuntime.tools],
   capabilities: flags(capabilities),
@@ -70,20 +70,20 @@ const ownState = ({ id, capabilities }: Runtime): State => ({
 })
 
 /** The record of the service's own runtime, which is always connected. */
-export const ownAgentRuntime = (runtime: Runtime): AgentRuntime => ({
+export const ownAgentRuntime = (runtime: Runtime, publicUrl: string): AgentRuntime => ({
   name: ownRuntime.name,
-  default_api_base: '',
+  default_api_base: publicUrl,
   credential_provider_id: ownRuntime.provider.id,
   credential_provider_name: ownRuntime.provider.name,
-  ...ownState(runtime),
+  ...ownState(runtime, publicUrl),
 })
 
 /** The same as a harness. */
-export const ownHarness = (runtime: Runtime): RuntimeHarness => ({
+export const ownHarness = (runtime: Runtime, publicUrl: string): RuntimeHarness => ({
   alias: runtime.id,
   api_spec: runtime.id,
   display_name: ownRuntime.name,
   is_default: true,
   locked: true,
-  ...ownState(runtime),
+  ...ownState(runtime, publicUrl),
 })

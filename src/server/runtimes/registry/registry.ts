@@ -9,7 +9,7 @@ import {
   type RuntimeKind,
   type RuntimeRegistry,
 } from '../runtime.ts'
-import { builtInRuntimes } from './catalogue.ts'
+import { builtInRuntimes, ownRuntime } from './catalogue.ts'
 import { findingsFor } from './findings.ts'
 import { createKeptRuntimes } from './kept-runtimes.ts'
 import type { KnownRuntime, KnownRuntimes } from './known-runtimes.ts'
@@ -19,6 +19,8 @@ import type { RuntimeStore } from './store.ts'
 interface Deps {
   /** The runtime of the service itself. */
   readonly builtin: Runtime
+  /** The address of the service, which is that of its own runtime. */
+  readonly publicUrl: () => string
   readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
   readonly known: KnownRuntimes
   readonly store: Pick<RuntimeStore, 'health'>
@@ -36,7 +38,7 @@ export interface Registry extends RuntimeRegistry {
   close(): Promise<void>
 }
 
-export function createRegistry({ builtin, kinds, known, store, modelSecrets }: Deps): Registry {
+export function createRegistry({ builtin, publicUrl, kinds, known, store, modelSecrets }: Deps): Registry {
   const kept = createKeptRuntimes({ models: modelSecrets })
 
   const runtimeOf = (found: KnownRuntime): Runtime => {
@@ -80,10 +82,7 @@ export function createRegistry({ builtin, kinds, known, store, modelSecrets }: D
 
     async list() {
       const { id, capabilities } = builtin
-      return [
-        { id, name: ownAgentRuntime(builtin).name, connected: true, capabilities },
-        ...(await known.all()).map(info),
-      ]
+      return [{ id, name: ownRuntime.name, connected: true, capabilities }, ...(await known.all()).map(info)]
     },
 
     async agentRuntimes() {
@@ -91,10 +90,10 @@ export function createRegistry({ builtin, kinds, known, store, modelSecrets }: D
         const facts = builtInRuntimes.get(one.known.id)
         return facts ? [toAgentRuntime(one, facts)] : []
       })
-      return [ownAgentRuntime(builtin), ...records]
+      return [ownAgentRuntime(builtin, publicUrl()), ...records]
     },
 
-    harnesses: async () => [ownHarness(builtin), ...(await shown()).map(toHarness)],
+    harnesses: async () => [ownHarness(builtin, publicUrl()), ...(await shown()).map(toHarness)],
 
     close: () => kept.close(),
   }

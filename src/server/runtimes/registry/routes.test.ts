@@ -23,6 +23,16 @@ const messageOf = ({ body }: { body: { error: { message: string } } }) => body.e
 const opencode = { alias: 'oc', api_spec: 'opencode', api_base: 'https://oc.example/' }
 const cursorPath = '/api/agent-runtimes/cursor/credentials'
 
+test('D8: the address of the runtime builtin is the public address of the service', async () => {
+  const app = start()
+  const own = await runtimeOf(app, 'builtin')
+  const harness = await harnessOf(app, 'builtin')
+  assert.deepEqual(
+    [own?.api_base, own?.default_api_base, harness?.api_base],
+    Array(3).fill('https://switchyard.example'),
+  )
+})
+
 test('GET /api/agent-runtimes lists the three built-in runtimes with all fields before anything is connected', async () => {
   const { runtimes } = await runtimesOf(start())
   assert.deepEqual(

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { isLoopbackHost } from '../platform/addresses.ts'
+import { networks } from '../platform/networks.ts'
+
+/**
+ * Returns the client's address: a fact for limits and logs, which never decides who may do what. Undefined once the
+ * connection is closed, and for connections without an address.
+ */
+export type AddressOf = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string | undefined
+
+/**
+ * Reads `X-Forwarded-For` only on connections from `trustProxy`. Each proxy appends the address that it sees, so the
+ * header is read from its end, up to the first address that is not a trusted proxy: what stands before it, the client
+ * may have written.
+ */
+export function createAddressOf(trustProxy: readonly string[]): AddressOf {
+  const isTrusted = networks(trustProxy)
+  return ({ socket, headers }) => {
+    const { remoteAddress } = socket
+    if (remoteAddress === undefined) return undefined
+    let address = plain(remoteAddress)
+    const hops = forwardedFor(headers['x-forwarded-for'])
+    while (isTrusted(address)) {
+      const hop = hopOf(hops.pop())
+      // The loopback of another machine; as an address here it would pass for a client of this one.
+      if (hop === undefined || (isLoopbackHost(hop) && !isTrusted(hop))) break
+      address = hop
+    }
+    return address
+  }
+}
+
+const forwardedFor = (header: string | readonly string[] | undefined): string[] =>
+  header === undefined || header === '' ? [] : String(header).split(',')
+
+/** The address of an entry, which some proxies write with a port. Undefined for anything else, such as `unknown`. */
+function hopOf(entry = ''): string | undefined {
+  const text = entry.trim()
+  const [, bracketed, withPort] = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(text) ?? []
+  const address = bracketed ?? withPort ?? text
+  return isIP(address) !== 0 && !address.includes('%') ? plain(address) : undefined
+}
+
+/** A server that listens on IPv6 too sees IPv4 clients as mapped addresses. */
+const plain = (address: string): string => {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  return mapped !== undefined && isIP(mapped) === 4 ? mapped : address
+}
