@@ -35,6 +35,11 @@ const table = [
     { type: 'agent.tool_result', is_error: true, content: text('no') },
     ['✗ error  no'],
   ],
+  [
+    'V9: a warning is shown in its own words',
+    { type: 'session.warning', warning: { type: 'workspace_elsewhere', message: 'files are missing' } },
+    ['! files are missing'],
+  ],
   ['a retry is told apart', { type: 'session.error', error: error('retrying') }, ['↻ retrying: it broke (boom_error)']],
   [
     'a final failure is told apart',

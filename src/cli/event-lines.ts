@@ -39,6 +39,8 @@ export function eventLines(event: SessionEvent): Piece[][] {
       return [endLine(event)]
     case 'session.error':
       return [errorLine(event)]
+    case 'session.warning':
+      return [[plain(`! ${plainLine(String(field(event['warning'], 'message') ?? 'warning'), 500)}`)]]
     case 'session.status_rescheduled':
     case 'session.status_terminated':
       return [[dim(`· ${event.type.slice('session.status_'.length)}`)]]

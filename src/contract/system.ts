@@ -3,6 +3,9 @@ import { route } from './route.ts'
 
 const Health = Type.Object({ status: Type.Literal('ok') })
 
+/** Warnings are no reason to send traffic elsewhere; the field is absent while there are none. */
+const Ready = Type.Object({ status: Type.Literal('ok'), warnings: Type.Optional(Type.Array(Type.String())) })
+
 export const NotReady = Type.Object({ status: Type.Literal('unavailable'), reasons: Type.Array(Type.String()) })
 
 export const systemRoutes = {
@@ -39,8 +42,8 @@ export const systemRoutes = {
     path: '/health/ready',
     access: 'public',
     errorShape: 'nested',
-    responses: { 200: Health, 503: NotReady },
-    summary: 'Readiness: send traffic only while this is 200',
+    responses: { 200: Ready, 503: NotReady },
+    summary: 'Readiness: send traffic only while this is 200; `warnings` in it tell the operator what to mend',
   }),
   openapi: route({
     id: 'system.openapi',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
@@ -19,6 +20,7 @@ import type { RequestLog } from './platform/request-log.ts'
 import type { Keyring } from './platform/seal.ts'
 import { createRetention } from './retention/retention.ts'
 import { retentionStore } from './retention/store.ts'
+import { folderIdOf } from './system/data-folder-marker.ts'
 
 interface Inputs {
   readonly config: Config
@@ -57,6 +59,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { pool, callPool, db, notifications, audit } = database
   /** What most parts stand on; each says which of it. */
   const base = { config, log, keyring, pool, db, notifications, audit }
+  const workspacesDir = join(config.dataDir, 'workspaces')
+  const folderId = await folderIdOf(workspacesDir, log)
 
   const ledger = composeLedger({ ...base, callPool })
   const { usage, budgets, budgetRows } = ledger
@@ -68,6 +72,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const memories = composeMemories(base)
   const execution = await composeRuntimes({
     ...base,
+    workspacesDir,
+    folderId,
     callPool,
     gateway,
     outbound,
@@ -81,8 +87,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
-  const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
-  const { readiness, reserve } = dataFolder
+  const dataFolder = composeDataFolder({ ...base, files, owner, runsSessions, folderId, sandboxes })
+  const { readiness, reserve, folderWatch } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
   const { agentRows } = library
 
@@ -90,6 +96,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...base,
     runsSessions,
     owner,
+    folderId,
     shutdown,
     loop,
     files,
@@ -131,6 +138,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...base,
     requestLog,
     readiness,
+    warnings: folderWatch.warnings,
     files,
     authenticate,
     addressOf,
@@ -154,6 +162,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       reseal.start()
       budgets.start()
       reserve.start()
+      await folderWatch.start()
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
@@ -174,6 +183,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await disposal.stop()
       await execution.looks.stop()
       await leases.stop()
+      await folderWatch.stop()
       await feed.stop()
       await live.stop()
       await reseal.stop()

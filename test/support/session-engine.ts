@@ -42,10 +42,14 @@ interface Process {
   readonly parts?: Part[]
   readonly maxSessions?: number
   readonly isPressed?: () => boolean
+  readonly folderId?: string
 }
 
 /** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
-export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 10, isPressed = () => false }: Process) {
+export function createEngine(
+  t: TestContext,
+  { pool, parts = [], maxSessions = 10, isPressed = () => false, folderId }: Process,
+) {
   const woken = new Set<string>()
   const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
   const runs: string[] = []
@@ -79,6 +83,7 @@ export function createEngine(t: TestContext, { pool, parts = [], maxSessions = 1
     leases,
     leaseStore: leaseRows,
     maxSessions,
+    folderId,
     isPressed,
     isShort: () => false,
   })

@@ -33,7 +33,11 @@ import { createSandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 
 interface Needs {
-  readonly config: Pick<Config, 'dataDir' | 'limits'>
+  readonly config: Pick<Config, 'limits'>
+  /** Holds the files of the sessions. */
+  readonly workspacesDir: string
+  /** Tells that folder from those of other processes. */
+  readonly folderId: string | undefined
   readonly log: Log
   readonly keyring: Keyring
   readonly pool: Pool
@@ -56,12 +60,11 @@ interface Needs {
 
 /** What runs agents, and where their tools are at work. */
 export async function composeRuntimes(needs: Needs) {
-  const { config, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
+  const { config, workspacesDir, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
 
   // what runs on this machine
-  const workspacesDir = join(config.dataDir, 'workspaces')
   const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus })
-  const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), log })
+  const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
   // kinds

@@ -45,6 +45,8 @@ interface Needs {
   readonly runsSessions: boolean
   /** This process among those of the database. */
   readonly owner: string
+  /** Tells the folder of its workspaces from those of other processes. */
+  readonly folderId: string | undefined
   readonly shutdown: AbortSignal
   readonly log: Log
   readonly pool: Pool
@@ -95,6 +97,7 @@ export function composeSessions(needs: Needs) {
     runtimes,
     leases,
     leaseStore: leaseRows,
+    folderId: needs.folderId,
     maxSessions: needs.config.limits.maxSessions,
     isShort: () => files.shortage !== undefined,
     isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,

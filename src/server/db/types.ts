@@ -72,6 +72,8 @@ export interface SessionTable {
   provider_run_id: string | null
   environment: Json<JsonObject>
   timezone: string | null
+  /** Where its tools were last at work. */
+  data_folder: string | null
   next_seq: Generated<number>
   log_bytes: Generated<number>
   next_position: Generated<number>
@@ -522,6 +524,8 @@ export interface DialectSessionTable {
 export interface ReplicaTable {
   id: string
   seen_at: Date
+  /** In which it runs sessions; null when it runs none. */
+  data_folder: string | null
 }
 
 /** Every table of the migrations, for Kysely. int8 is a number, timestamptz a Date (see `createPool`). */

@@ -22,8 +22,9 @@ import { promptsEnded } from './prompt-ended.ts'
 import type { QueuedPrompt } from './prompt-store.ts'
 import { type ContextDeps, contextOf } from './run-context.ts'
 import type { SessionRow } from './session-store.ts'
+import { type MoveDeps, tellOfMove } from './workspace-move.ts'
 
-export interface RunDeps extends ContextDeps {
+export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
   readonly pauses: PauseStore
   readonly eventLog: EventLog
   readonly log: Log
@@ -69,6 +70,7 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<void> {
 
   await begin(deps, task, runId)
   const refusal = refusalOf(task)
+  if (!refusal) await tellOfMove(deps, task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
   const isStopped = () => stop.signal.aborted || limit.signal.aborted
   const driving = drive(deps, task, { signal: refusal ? AbortSignal.abort() : signal, isStopped, runId })

@@ -36,6 +36,8 @@ export interface SessionRow extends NewSession {
   readonly provider_run_id: string | null
   readonly runtime_state: ProviderRefs['runtime_state']
   readonly sandbox_status: SandboxStatus
+  /** Where its tools were last at work; null when none has run on any replica. */
+  readonly data_folder: string | null
   readonly log_bytes: number
   readonly next_seq: number
   readonly deleted_at: Date | null
@@ -55,7 +57,8 @@ export interface SessionRow extends NewSession {
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `
   select s.id, s.owner_id, s.title, s.agent, s.agent_id, s.agent_version, s.harness, s.runtime, s.runtime_agent_ref_id,
-         s.provider_session_id, s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.sandbox_status, s.log_bytes, s.next_seq,
+         s.provider_session_id, s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.sandbox_status, s.data_folder,
+         s.log_bytes, s.next_seq,
          s.deleted_at, s.purged_at, s.created_at, s.updated_at, s.last_outcome,
          coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
@@ -175,12 +178,17 @@ export function sessionStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Shows that tools of a session are at work. It lasts until the owner gives the session back. */
-    async markSandboxRunning(id: string): Promise<void> {
+    /** Shows that tools of a session are at work, until the owner gives the session back, and remembers in which data folder. */
+    async markSandboxRunning(id: string, dataFolder?: string): Promise<void> {
       const text = `
-        update sessions set sandbox_status = 'running'
+        update sessions set sandbox_status = 'running', data_folder = coalesce($2, data_folder)
         where id = $1 and sandbox_status <> 'dead' and lease_until > clock_timestamp()`
-      await pool.query(text, [id])
+      await pool.query(text, [id, dataFolder])
+    },
+
+    async setDataFolder(on: PoolClient, { sessionId, fence }: Hold, dataFolder: string): Promise<void> {
+      const text = 'update sessions set data_folder = $3 where id = $1 and fence = $2'
+      await on.query(text, [sessionId, fence, dataFolder])
     },
 
     async rename(on: PoolClient, id: string, title: string): Promise<void> {
