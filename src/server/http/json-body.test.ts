@@ -62,3 +62,18 @@ test('L6: 10,000 members of objects are taken, in one object or in many; one mor
     assert.doesNotThrow(() => parseJsonText(body(20_000)))
   }
 })
+
+test('L6: 100,000 items of arrays are taken, in one array or in many; one more is refused before the body is parsed', () => {
+  const flat = (count: number) => `{"a":[${Array(count).fill('"1,[2"').join()}],"b":1,"c":{"d":1,"e":2}}`
+  // Each array of two is an item itself.
+  const nested = (count: number) =>
+    `[${Array(Math.floor(count / 3))
+      .fill('[1,2]')
+      .join()}${count % 3 ? ',1' : ''}]`
+  for (const parse of [parseJsonBody, parseJsonText]) {
+    assert.doesNotThrow(() => parse(flat(100_000)))
+    assert.doesNotThrow(() => parse(nested(100_000)))
+    assert.throws(() => parse(flat(100_001)), refused(/^the body has more than 100000 items in its arrays$/))
+    assert.throws(() => parse(nested(100_002)), refused(/more than 100000 items/))
+  }
+})

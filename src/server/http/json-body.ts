@@ -3,8 +3,10 @@ import { AppError, invalid } from '../platform/errors.ts'
 const maxDepth = 64
 /** Members of all objects together. Checking, comparing and storing a body costs time for each of them. */
 const maxMembers = 10_000
+/** Items of all arrays together. Security: S50. */
+const maxItems = 100_000
 
-/** The value of a JSON request body; undefined when it is empty. Bad JSON, deep nesting and too many members are 400. */
+/** The value of a JSON request body; undefined when it is empty. Bad JSON, deep nesting, too many members and items are 400. */
 export function parseJsonBody(text: string): unknown {
   const value = parseJsonText(text, maxMembers)
   if (mayHoldBrokenText.test(text)) refuseBrokenText(value)
@@ -12,7 +14,7 @@ export function parseJsonBody(text: string): unknown {
 }
 
 /**
- * As `parseJsonBody`, with any number of members and with strings that the database may refuse. For those who do not store
+ * As `parseJsonBody`, with any number of members, but not of items, and with strings that the database may refuse. For those who do not store
  * them as they are.
  */
 export function parseJsonText(text: string, mostMembers = Number.POSITIVE_INFINITY): unknown {
@@ -54,16 +56,37 @@ const mayHoldPrototypeKey = /"__proto__"|\\u00(5f|6f|7[024])/i
 const dropPrototypeKey = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value)
 
 function refuseLargeStructure(text: string, mostMembers: number): void {
-  let depth = 0
+  const open: string[] = []
   let members = 0
+  let items = 0
   for (let at = 0; at < text.length; at++) {
     const character = text[at]
-    if (character === '"') at = endOfString(text, at)
-    else if (character === '}' || character === ']') depth--
-    else if (character === '{' || character === '[') depth++
-    else if (character === ':') members++
+    switch (character) {
+      case '"':
+        at = endOfString(text, at)
+        break
+      case '{':
+        open.push(character)
+        break
+      // The first item has no comma: the bracket stands for it, also where the array is empty.
+      case '[':
+        open.push(character)
+        items++
+        break
+      case '}':
+      case ']':
+        open.pop()
+        break
+      case ':':
+        members++
+        break
+      case ',':
+        if (open.at(-1) === '[') items++
+        break
+    }
     if (members > mostMembers) throw invalid(`the body has more than ${mostMembers} members in its objects`)
-    if (depth > maxDepth) throw invalid(`the body is nested deeper than ${maxDepth} levels`)
+    if (items > maxItems) throw invalid(`the body has more than ${maxItems} items in its arrays`)
+    if (open.length > maxDepth) throw invalid(`the body is nested deeper than ${maxDepth} levels`)
   }
 }
 
