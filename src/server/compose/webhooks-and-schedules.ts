@@ -83,7 +83,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     nowMs: () => Date.now(),
   })
   const deliveries = deliveryStore({ pool, db })
-  const payloadSealer = createSealer(keyring, 'webhook payload')
+  const payloadSealer = createRowSealer(keyring, 'webhook_payloads')
   const webhooks = createWebhooks({
     store: deliveries,
     agents: agentRows,

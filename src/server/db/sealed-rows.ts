@@ -2,19 +2,24 @@ import { createSealer, type Keyring, type Sealed } from '../platform/seal.ts'
 
 /**
  * Every table with sealed values: the purpose of its sub-key, its primary key, and what else its seals are bound to. A
- * credential is bound to its address too, so that it opens for no other host.
+ * credential is bound to its address too, so that it opens for no other host. Answers for repeated requests
+ * (`idempotency_keys`) are not among them: they live for 24 h, and a repeat of one that does not open is refused.
  */
 export const sealedTables = {
   vault_entries: { purpose: 'vault entry', id: ['owner_id', 'key'], facts: [] },
   service_secrets: { purpose: 'service secret', id: ['name'], facts: [] },
   provider_credentials: { purpose: 'provider credential', id: ['id'], facts: ['provider', 'api_base'] },
   webhook_endpoint_secrets: { purpose: 'webhook endpoint secret', id: ['endpoint_id', 'id'], facts: [] },
+  webhook_payloads: { purpose: 'webhook payload', id: ['agent_id', 'delivery_id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
   runtime_credentials: { purpose: 'runtime credential', id: ['id'], facts: ['api_base'] },
   runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
 } as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
 
 export type SealedTable = keyof typeof sealedTables
+
+/** How many rows of a table are sealed anew at a time: a payload may have 1 MiB. */
+export const batchRowsOf = (table: SealedTable): number => (table === 'webhook_payloads' ? 8 : 100)
 
 type BoundColumn<T extends SealedTable> = (typeof sealedTables)[T]['id' | 'facts'][number]
 

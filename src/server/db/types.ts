@@ -392,13 +392,17 @@ export interface WebhookDeliveryTable {
   event: string | null
   headers: Json<Readonly<Record<string, string>>>
   payload_bytes: number
-  /** Sealed; null when it was too long to keep. */
-  payload: Buffer | null
   /** SHA-256 of what the sender signed; null where equal bodies are separate deliveries. */
   signed_digest: Buffer | null
   error: string | null
   received_at: DefaultTime
   finished_at: Date | null
+}
+
+/** Table `webhook_payloads`: what was delivered, sealed, unless it was too long to keep. */
+interface WebhookPayloadTable extends Sealed {
+  agent_id: string
+  delivery_id: string
 }
 
 /** Table `webhook_conversations`: the session that goes on with an issue or a thread. */
@@ -558,6 +562,7 @@ export interface Database {
   budgets: BudgetTable
   reservations: ReservationTable
   webhook_deliveries: WebhookDeliveryTable
+  webhook_payloads: WebhookPayloadTable
   webhook_conversations: WebhookConversationTable
   memories: MemoryTable
   session_memories: SessionMemoriesTable

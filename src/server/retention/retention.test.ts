@@ -141,6 +141,10 @@ test('V8: old deliveries, answers to repeated requests and tickets go', async ()
      from unnest(array['1', '5']) as n`,
   )
   await pool.query(
+    `insert into webhook_payloads (agent_id, delivery_id, version, sealed, key_id)
+     select agent_id, delivery_id, 1, '', 'k' from webhook_deliveries`,
+  )
+  await pool.query(
     `insert into idempotency_keys (principal, route, key, body_hash, created_at)
      select 'ada', 'r', n, '', clock_timestamp() - n::int * interval '1 hour' from unnest(array['1', '25']) as n`,
   )
@@ -152,6 +156,7 @@ test('V8: old deliveries, answers to repeated requests and tickets go', async ()
   await retentionWith({ deliveriesMs: 2 * hourMs }).retention.sweep()
   const idsOf = async (text: string) => (await pool.query<{ id: string }>(text)).rows.map(({ id }) => id)
   assert.deepEqual(await idsOf('select id from webhook_deliveries'), ['1'])
+  assert.deepEqual(await idsOf('select delivery_id as id from webhook_payloads'), ['1'])
   assert.deepEqual(await idsOf('select key as id from idempotency_keys'), ['1'])
   assert.deepEqual(await idsOf('select principal as id from stream_tickets'), [])
 })

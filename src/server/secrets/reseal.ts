@@ -1,4 +1,4 @@
-import { createRowSealer, type SealedTable, sealedTables } from '../db/sealed-rows.ts'
+import { batchRowsOf, createRowSealer, type SealedTable, sealedTables } from '../db/sealed-rows.ts'
 import type { Log } from '../platform/log.ts'
 import { type Keyring, SealError } from '../platform/seal.ts'
 import { every, pause } from '../platform/timers.ts'
@@ -8,7 +8,7 @@ interface Deps {
   readonly store: SecretStore
   readonly keyring: Keyring
   readonly log: Log
-  /** Rows of one transaction; 100 by default. */
+  /** At most so many rows a transaction; by default what the table allows. */
   readonly batchSize?: number
   /** Between two batches, for the work of others; 20 by default. */
   readonly pauseMs?: number
@@ -33,11 +33,18 @@ export interface Reseal {
 const progressRows = 1_000
 const periodMs = 300_000
 
-export function createReseal({ store, keyring, log, batchSize = 100, pauseMs = 20 }: Deps): Reseal {
+export function createReseal({
+  store,
+  keyring,
+  log,
+  batchSize = Number.POSITIVE_INFINITY,
+  pauseMs = 20,
+}: Deps): Reseal {
   const { currentId } = keyring
 
   async function resealTable<T extends SealedTable>(table: T, signal: AbortSignal): Promise<Resealed> {
     const sealer = createRowSealer(keyring, table)
+    const limit = Math.min(batchSize, batchRowsOf(table))
     let unreadable = 0
     const reseal = (row: SealedRow<T>) => {
       try {
@@ -53,7 +60,7 @@ export function createReseal({ store, keyring, log, batchSize = 100, pauseMs = 2
     }
     let resealed = 0
     for (let after: readonly string[] | undefined; !signal.aborted; ) {
-      const batch = await store.resealBatch(table, { currentId, after, limit: batchSize, reseal })
+      const batch = await store.resealBatch(table, { currentId, after, limit, reseal })
       if (Math.floor((resealed + batch.resealed) / progressRows) > Math.floor(resealed / progressRows))
         log.info({ table, resealed: resealed + batch.resealed }, 'sealing values anew')
       resealed += batch.resealed

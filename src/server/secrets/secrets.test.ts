@@ -151,7 +151,16 @@ test('S25: the credential of a provider opens for no other address', async () =>
 
 test('S12: what one table has sealed opens in no other', () => {
   const tables = Object.keys(sealedTables) as SealedTable[]
-  const names = { owner_id: 'x', key: 'x', name: 'x', id: 'x', alias: 'x', endpoint_id: 'x' }
+  const names = {
+    owner_id: 'x',
+    key: 'x',
+    name: 'x',
+    id: 'x',
+    alias: 'x',
+    endpoint_id: 'x',
+    agent_id: 'x',
+    delivery_id: 'x',
+  }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {
     const { sealed } = createRowSealer(newRing, from).seal('secret', row)

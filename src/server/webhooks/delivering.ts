@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import { type Delivery, maxWebhookBytes, type WebhookConfig } from '../../contract/webhooks.ts'
+import { nextVersion, type RowSealer } from '../db/sealed-rows.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RunAs } from '../keys/run-as.ts'
 import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
-import type { Sealer } from '../platform/seal.ts'
 import type { Sessions, Started } from '../sessions/sessions.ts'
 import { conversationOf, hashOfConversation } from './conversation.ts'
 import { eventOf, headersIn, reasonToSkip } from './event-filter.ts'
@@ -20,7 +20,7 @@ interface Deps {
   readonly store: DeliveryStore
   readonly sessions: Pick<Sessions, 'startWithin'>
   readonly runAs: RunAs
-  readonly sealer: Sealer
+  readonly sealer: RowSealer<'webhook_payloads'>
   readonly log: Pick<Log, 'warn'>
 }
 
@@ -103,6 +103,8 @@ export function createDeliver({ store, sessions, runAs, sealer, log }: Deps): De
 
   function rowOf({ agent, settings }: Receiver, arrival: Arrival, mine: ClaimOf): NewDelivery {
     const { headers, payload, kind, replayOf = null, signedDigest = null } = arrival
+    const { agent_id, delivery_id } = mine
+    const version = nextVersion(undefined)
     const isKept = payload.bytes.length <= maxKeptBytes
     return {
       ...mine,
@@ -113,7 +115,7 @@ export function createDeliver({ store, sessions, runAs, sealer, log }: Deps): De
       event: eventOf({ headers, payload: payload.value }) ?? null,
       headers: keptHeaders(headers, headersIn(settings.events ?? [])),
       payload_bytes: payload.bytes.length,
-      payload: isKept ? sealer.seal(payload.bytes, [mine.agent_id, mine.delivery_id]).sealed : null,
+      payload: isKept ? { version, ...sealer.seal(payload.bytes, { agent_id, delivery_id, version }) } : null,
       signed_digest: signedDigest,
     }
   }

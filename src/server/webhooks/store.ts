@@ -2,7 +2,9 @@ import type { Kysely, Selectable } from 'kysely'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
 import { transaction } from '../db/connect.ts'
+import type { BoundRow } from '../db/sealed-rows.ts'
 import type { Database, WebhookDeliveryTable } from '../db/types.ts'
+import type { Sealed } from '../platform/seal.ts'
 
 /** A delivery as its claim writes it. */
 export interface NewDelivery {
@@ -17,10 +19,15 @@ export interface NewDelivery {
   readonly event: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly payload_bytes: number
-  /** Sealed; null when it is not kept. */
-  readonly payload: Buffer | null
+  /** Null when it is not kept. */
+  readonly payload: SealedPayload | null
   /** SHA-256 of what the sender signed; null where equal bodies are separate deliveries. */
   readonly signed_digest: Buffer | null
+}
+
+/** A payload as it is stored. */
+interface SealedPayload extends Sealed {
+  readonly version: number
 }
 
 /** Who works on a delivery. */
@@ -55,16 +62,26 @@ interface DeliveryFilter {
 const isFree = `(status = 'failed' or received_at < clock_timestamp() - interval '7 days'
   or (status = 'processing' and claimed_until < clock_timestamp()))`
 
+/** Keeps the payload of the delivery that a claim named `ours` got. */
+const keepPayload = `
+  insert into webhook_payloads (agent_id, delivery_id, version, sealed, key_id)
+  select agent_id, delivery_id, $12, $13, $14 from ours where $13::bytea is not null
+  on conflict (agent_id, delivery_id) do update
+  set version = excluded.version, sealed = excluded.sealed, key_id = excluded.key_id`
+
 /** The limit counts what came in the last minute; undefined has none. */
 const insertText = `
-  insert into webhook_deliveries (agent_id, delivery_id, id, owner_id, kind, replay_of, claim, event, headers,
-    payload_bytes, payload, signed_digest, status, claimed_until)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'processing', clock_timestamp() + interval '60 seconds'
-  where $13::int is null or $13 > (
-    select count(*) from webhook_deliveries
-    where agent_id = $1 and received_at > clock_timestamp() - interval '1 minute')
-  on conflict do nothing
-  returning id`
+  with ours as (
+    insert into webhook_deliveries (agent_id, delivery_id, id, owner_id, kind, replay_of, claim, event, headers,
+      payload_bytes, signed_digest, status, claimed_until)
+    select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'processing', clock_timestamp() + interval '60 seconds'
+    where $15::int is null or $15 > (
+      select count(*) from webhook_deliveries
+      where agent_id = $1 and received_at > clock_timestamp() - interval '1 minute')
+    on conflict do nothing
+    returning agent_id, delivery_id, id
+  ), kept as (${keepPayload})
+  select id from ours`
 
 /** Rows with this delivery id or with what this request signs; those that are not free first. */
 const findText = `
@@ -82,15 +99,21 @@ const releaseDigestText = `
 
 /** A row of more than seven days becomes a new delivery; a failed or abandoned one is gone on with. */
 const takeOverText = `
-  update webhook_deliveries
-  set id = case when received_at < clock_timestamp() - interval '7 days' then $3 else id end,
-      received_at = case when received_at < clock_timestamp() - interval '7 days' then clock_timestamp() else received_at end,
-      attempts = case when received_at < clock_timestamp() - interval '7 days' then 1 else attempts + 1 end,
-      owner_id = $4, kind = $5, replay_of = $6, claim = $7, event = $8, headers = $9, payload_bytes = $10, payload = $11,
-      signed_digest = $12, status = 'processing', claimed_until = clock_timestamp() + interval '60 seconds', session_id = '', prompt_id = null,
-      error = null, finished_at = null
-  where agent_id = $1 and delivery_id = $2 and ${isFree}
-  returning id`
+  with ours as (
+    update webhook_deliveries
+    set id = case when received_at < clock_timestamp() - interval '7 days' then $3 else id end,
+        received_at = case when received_at < clock_timestamp() - interval '7 days' then clock_timestamp() else received_at end,
+        attempts = case when received_at < clock_timestamp() - interval '7 days' then 1 else attempts + 1 end,
+        owner_id = $4, kind = $5, replay_of = $6, claim = $7, event = $8, headers = $9, payload_bytes = $10,
+        signed_digest = $11, status = 'processing', claimed_until = clock_timestamp() + interval '60 seconds',
+        session_id = '', prompt_id = null, error = null, finished_at = null
+    where agent_id = $1 and delivery_id = $2 and ${isFree}
+    returning agent_id, delivery_id, id
+  ), dropped as (
+    delete from webhook_payloads p using ours
+    where p.agent_id = ours.agent_id and p.delivery_id = ours.delivery_id and $13::bytea is null
+  ), kept as (${keepPayload})
+  select id from ours`
 
 const columns = [
   'id',
@@ -110,7 +133,7 @@ const columns = [
   'finished_at',
 ] as const
 
-/** Tables `webhook_deliveries` and `webhook_conversations`. */
+/** Tables `webhook_deliveries`, `webhook_payloads` and `webhook_conversations`. */
 export type DeliveryStore = ReturnType<typeof deliveryStore>
 
 export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }) {
@@ -193,17 +216,27 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
       return (await all.orderBy('id', 'desc').limit(limit).execute()).map(toDelivery)
     },
 
-    /** With the sealed payload. Owner undefined: anybody's. */
-    async find(
-      id: string,
-      owner: string | undefined,
-    ): Promise<{ delivery: Delivery; payload: Buffer | null } | undefined> {
-      let mine = db.selectFrom('webhook_deliveries').where('id', '=', id)
-      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
-      const row = await mine.select([...columns, 'payload']).executeTakeFirst()
-      return row && { delivery: toDelivery(row), payload: row.payload }
+    /** With its payload, unless that was not kept. Owner undefined: anybody's. */
+    async find(id: string, owner: string | undefined): Promise<Kept | undefined> {
+      let mine = db
+        .selectFrom('webhook_deliveries as d')
+        .leftJoin('webhook_payloads as p', join =>
+          join.onRef('p.agent_id', '=', 'd.agent_id').onRef('p.delivery_id', '=', 'd.delivery_id'),
+        )
+        .where('d.id', '=', id)
+      if (owner !== undefined) mine = mine.where('d.owner_id', '=', owner)
+      const row = await mine.selectAll('d').select(['p.version', 'p.sealed']).executeTakeFirst()
+      if (!row) return undefined
+      const { agent_id, delivery_id, version, sealed } = row
+      const isKept = version !== null && sealed !== null
+      return { delivery: toDelivery(row), payload: isKept ? { agent_id, delivery_id, version, sealed } : undefined }
     },
   }
+}
+
+interface Kept {
+  readonly delivery: Delivery
+  readonly payload: (BoundRow<'webhook_payloads'> & Pick<Sealed, 'sealed'>) | undefined
 }
 
 interface Found {
@@ -224,8 +257,10 @@ const valuesOf = (row: NewDelivery): unknown[] => [
   row.event,
   JSON.stringify(row.headers),
   row.payload_bytes,
-  row.payload,
   row.signed_digest,
+  row.payload?.version,
+  row.payload?.sealed,
+  row.payload?.key_id,
 ]
 
 const uniqueViolation = '23505'

@@ -7,10 +7,11 @@ import type {
   WebhookConfig,
 } from '../../contract/webhooks.ts'
 import type { AgentStore } from '../agents/store.ts'
+import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import { SealError, type Sealer } from '../platform/seal.ts'
+import { SealError } from '../platform/seal.ts'
 import type { Admitted } from './admission.ts'
 import { conversationOf } from './conversation.ts'
 import { type Arrival, type Deliver, messageOf, type Receiver } from './delivering.ts'
@@ -24,8 +25,8 @@ interface Deps {
   readonly store: DeliveryStore
   readonly agents: Pick<AgentStore, 'find'>
   readonly deliver: Deliver
-  /** For payloads. They go with their encryption key. */
-  readonly sealer: Sealer
+  /** For payloads. */
+  readonly sealer: RowSealer<'webhook_payloads'>
 }
 
 /** What a sender is told; some want a word of theirs back before they send anything. */
@@ -64,12 +65,12 @@ export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
     const found = await store.find(id, caller.ownerScope)
     if (!found) throw notFound('delivery', id)
     const { delivery, payload } = found
-    return { delivery, payload: payload ? opened(payload, delivery) : undefined }
+    return { delivery, payload: payload && opened(payload) }
   }
 
-  function opened(payload: Buffer, { agent_id, request_id }: Delivery): Buffer | undefined {
+  function opened(payload: Parameters<typeof sealer.open>[0]): Buffer | undefined {
     try {
-      return sealer.open(payload, [agent_id, request_id])
+      return sealer.open(payload)
     } catch (error) {
       if (error instanceof SealError) return undefined
       throw error
@@ -137,8 +138,6 @@ export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
         conversation: conversationOf(settings.conversation, payload) ?? null,
       }
     },
-
-    /** Begins to delete what is older than seven days. */
   }
 }
 
