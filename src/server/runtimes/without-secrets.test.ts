@@ -4,11 +4,11 @@ import { managedAgentsStage } from '../../../test/support/managed-agents-stage.t
 import { promptOf, runRig, sessionWith } from '../../../test/support/run-rig.ts'
 import { wholeEchoes } from '../platform/echoes.ts'
 import { createKeptRuntimes } from './registry/kept-runtimes.ts'
-import { type Batch, idle, type RunContext } from './runtime.ts'
+import { type Batch, idle, type RunContext, RuntimeFailure } from './runtime.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
 const key = 'sk-canary-"0123456789"-wxyz'
-const secrets = { apiKey: key, models: () => wholeEchoes([]) }
+const secrets = { endpoint: { apiKey: key }, models: () => wholeEchoes([]) }
 const base64 = Buffer.from(`opencode:${key}`).toString('base64')
 
 /** A runtime that yields these batches, and shows these pieces before. */
@@ -60,7 +60,7 @@ test('what does not hold the key is handed on as it is, parts of the key too', a
   )
   assert.ok(seen.every((batch, at) => batch === batches[at]))
   for (const apiKey of [undefined, 'A key b']) {
-    const run = withoutSecrets(saying(batches), { ...secrets, apiKey })
+    const run = withoutSecrets(saying(batches), { ...secrets, endpoint: { apiKey } })
     assert.equal((await Array.fromAsync(run(sessionWith(), promptOf('Hi'), {} as RunContext)))[0], batches[0])
   }
 })
@@ -107,6 +107,43 @@ test('M8: credentials of models are in no event of a program that calls them', a
   const models = () => wholeEchoes(['sk-model-canary-0001'])
   const text = Buffer.from('Bearer sk-model-canary-0001').toString('base64')
   const event = { type: 'agent.message', content: [{ type: 'text', text }] }
-  await rig.run({ run: withoutSecrets(saying([[event]]), { apiKey: undefined, models }) }, promptOf('Hi'))
+  await rig.run({ run: withoutSecrets(saying([[event]]), { endpoint: { apiKey: undefined }, models }) }, promptOf('Hi'))
   assert.match(JSON.stringify(rig.log), /\[secret\]/)
+})
+
+const variables = {
+  FORGE: 'canary-0123-abcd',
+  DB_PASSWORD: 'correcthorse',
+  NODE_ENV: 'production',
+  CACHE: '/var/cache/agent',
+  REGISTRY: 'https://registry.example.com/npm',
+  SHORT: '32000',
+}
+const programSecrets = { endpoint: { apiKey: undefined, env: variables }, models: () => wholeEchoes([]) }
+
+test('M8: values of the variables of a program are in no event of it; plain settings and short ones stay', async () => {
+  const rig = runRig()
+  const text = Object.entries(variables).map(pair => pair.join('='))
+  const event = { type: 'agent.tool_result', content: [{ type: 'text', text: text.join('\n') }] }
+  await rig.run({ run: withoutSecrets(saying([[event]]), programSecrets) }, promptOf('Hi'))
+  const shown = ['FORGE=[secret]', 'DB_PASSWORD=[secret]', ...text.slice(2)].join('\n')
+  assert.deepEqual(rig.log.at(-1)?.['content'], [{ type: 'text', text: shown }])
+})
+
+test('M8: nor are they in the words of a failure, also where those end in the middle of one', async () => {
+  const failing = async (message: string) => {
+    const details = { status: 500, code: 'x' }
+    const run = withoutSecrets(async function* () {
+      yield []
+      throw new RuntimeFailure('unknown_error', message, details)
+    }, programSecrets)
+    return await Array.fromAsync(run(sessionWith(), promptOf('Hi'), {} as RunContext)).catch(
+      (error: unknown) => error as RuntimeFailure,
+    )
+  }
+  for (const message of ['login with canary-0123-abcd', 'login with canary-01']) {
+    const error = await failing(message)
+    assert.ok(error instanceof RuntimeFailure)
+    assert.deepEqual([error.message, error.status, error.code], ['login with [secret]', 500, 'x'])
+  }
 })

@@ -1,26 +1,27 @@
-import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
+import type { WholeEchoes } from '../platform/echoes.ts'
 import { isRecord } from '../platform/json.ts'
-import type { Batch, RunContext, Runtime } from './runtime.ts'
+import { echoesOfEndpoint, failureWithout } from './endpoint-secrets.ts'
+import type { Batch, RunContext, Runtime, RuntimeEndpoint } from './runtime.ts'
 
 type Run = Runtime['run']
 type Erase = Pick<WholeEchoes, 'without' | 'begunAt'>
 
-/** A shorter key is a word that any text may hold, and leaving it out would tell it. Our choice. */
-const shortestKey = 8
-
 interface Secrets {
-  /** The key that opens the runtime. */
-  readonly apiKey: string | undefined
+  readonly endpoint: Pick<RuntimeEndpoint, 'apiKey' | 'env'>
   /** Those of the models, which programs of sessions call through this service. */
   readonly models: () => Erase
 }
 
-/** Runs whose events and previews hold no credential, should the runtime or a model repeat one in what it says. */
-export function withoutSecrets(run: Run, { apiKey, models }: Secrets): Run {
-  const ofRuntime = wholeEchoes(apiKey === undefined || apiKey.length < shortestKey ? [] : [apiKey])
+/** Runs whose events, previews and failures hold no credential, should the runtime or a model repeat one in what it says. */
+export function withoutSecrets(run: Run, { endpoint, models }: Secrets): Run {
+  const ofRuntime = echoesOfEndpoint(endpoint)
   return async function* (session, prompt, context) {
     const erasing = createErasing(together(ofRuntime, models()), context)
-    for await (const batch of run(session, prompt, erasing.context)) yield erasing.batch(batch)
+    try {
+      for await (const batch of run(session, prompt, erasing.context)) yield erasing.batch(batch)
+    } catch (error) {
+      throw failureWithout(ofRuntime, error)
+    }
   }
 }
 

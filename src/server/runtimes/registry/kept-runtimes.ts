@@ -55,7 +55,7 @@ export function createKeptRuntimes({ models }: { models: () => WholeEchoes }) {
 
 function keep({ kind, endpoint }: Given, { leaving, models }: { leaving: Set<Kept>; models: () => WholeEchoes }): Kept {
   const inner: Closable = kind.connect(endpoint)
-  const run = withoutSecrets((...task) => inner.run(...task), { apiKey: endpoint.apiKey, models })
+  const run = withoutSecrets((...task) => inner.run(...task), { endpoint, models })
   let runs = 0
   let isDropped = false
   let closed: Promise<void> | undefined

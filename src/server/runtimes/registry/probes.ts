@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { RuntimeTest } from '../../../contract/runtimes.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
+import { echoesOfEndpoint, wordsWithout } from '../endpoint-secrets.ts'
 import { type ApiSpec, type RuntimeEndpoint, RuntimeFailure, type RuntimeKind, type RuntimeModel } from '../runtime.ts'
 import type { KnownRuntime, KnownRuntimes } from './known-runtimes.ts'
 import type { RuntimeStore } from './store.ts'
@@ -47,14 +48,15 @@ export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15
 
   /** What goes wrong becomes `undefined`, with the words for the caller. */
   async function asked<T>(
-    { endpoint: { command } }: Target,
+    { endpoint }: Target,
     question: (signal: AbortSignal) => Promise<T>,
   ): Promise<{ value: T } | { error: string }> {
+    const { command } = endpoint
     const late = AbortSignal.timeout(command ? startMs : timeoutMs)
     try {
       return { value: await question(late) }
     } catch (error) {
-      if (error instanceof RuntimeFailure) return { error: error.message }
+      if (error instanceof RuntimeFailure) return { error: wordsWithout(echoesOfEndpoint(endpoint), error.message) }
       if (!late.aborted) throw error
       return { error: command ? slowStart(command, startMs) : `the runtime ${notWithin(timeoutMs)}` }
     }
