@@ -1,8 +1,6 @@
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { exitCodes } from './exit-codes.ts'
-import { readHiddenLine } from './hidden-line.ts'
-import { localService } from './local-service.ts'
 import { secondStart } from './second-start.ts'
 import { createStopSignals } from './signals.ts'
 
@@ -34,8 +32,12 @@ if (refusal !== undefined) {
 }
 
 const isTerminal = stdout.isTTY === true
-// Loaded only now: it is most of what a start takes.
-const { runCommandLine } = await import('./program.ts')
+// Loaded only now: they are most of what a start takes.
+const [{ runCommandLine }, { localService }, { readHiddenLine }] = await Promise.all([
+  import('./program.ts'),
+  import('./local-service.ts'),
+  import('./hidden-line.ts'),
+])
 const code = await runCommandLine(args, {
   env,
   nodeVersion: process.versions.node,
