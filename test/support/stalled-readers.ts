@@ -22,14 +22,15 @@ export async function fillLog(
   await pool.query(text, [sessionId, size.count, size.eventBytes])
 }
 
-/** Asks for a stream and never reads what comes. The status line is all that is looked at. */
+/** Asks for a stream, and reads no more than its beginning: the reader is there, and follows. */
 export async function openStalled({ url, key }: Target, path: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => undefined)
   await once(socket, 'connect')
-  socket.pause()
   socket.write(`GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${key}\r\n\r\n`)
+  await once(socket, 'data')
+  socket.pause()
   return socket
 }
 

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http'
+import { writeTurns } from './write-turns.ts'
 
 /** How often a stream that has nothing to say shows that it is alive. */
 export const heartbeatMs = 10_000
 
 const defaultSlowReaderMs = 30_000
+/** What a stream writes without waiting for a turn. */
+const freeBytes = 64 * 1024
 
 /** Of every answer that is a stream of events. */
 export const eventStreamHeaders = {
@@ -13,11 +16,14 @@ export const eventStreamHeaders = {
   'referrer-policy': 'no-referrer',
 } as const
 
-/** Writes frames to one reader and waits for it; a reader that does not drain for 30 s is cut, and resumes later. */
+/** Writes frames to one reader, much of it in turns with others, and waits for it; a reader that does not drain for 30 s is cut, and resumes later. */
 export class FrameWriter {
   readonly #response: ServerResponse
   readonly #signal: AbortSignal
   readonly #slowReaderMs: number
+  /** Bytes since the last turn. */
+  #written = 0
+  #isQueued = false
 
   constructor(response: ServerResponse, signal: AbortSignal, slowReaderMs = defaultSlowReaderMs) {
     this.#response = response
@@ -27,11 +33,20 @@ export class FrameWriter {
 
   /** Writes what may be lost, unless the reader is behind. */
   offer(text: string): void {
-    if (!this.#response.writableNeedDrain && !this.#signal.aborted) this.#response.write(text)
+    const isBehind = this.#isQueued || this.#response.writableNeedDrain
+    if (!isBehind && !this.#signal.aborted) this.#response.write(text)
   }
 
   /** False when the reader is gone or was cut. */
   async write(frame: string | Buffer): Promise<boolean> {
+    this.#written += Buffer.byteLength(frame)
+    if (this.#written > freeBytes) {
+      const bytes = this.#written
+      this.#written = 0
+      this.#isQueued = true
+      await writeTurns.take(bytes)
+      this.#isQueued = false
+    }
     if (this.#signal.aborted) return false
     if (this.#response.write(frame)) return true
     return this.#drained()

@@ -47,6 +47,19 @@ const maxFollowed = 200
 /** Sessions of which a reader has not heard yet. */
 const maxWaiting = 10_000
 
+/** Writes one by one, and empties `left`: what a reader has yet to take is in its socket, and nowhere else. */
+async function writeEach<T>(left: T[], write: (next: T) => Promise<boolean>): Promise<boolean> {
+  while (left.length > 0) {
+    if (!(await writeFirst(left, write))) return false
+  }
+  return true
+}
+
+/** Not async: whoever waits for it holds nothing. */
+function writeFirst<T>(left: T[], write: (next: T) => Promise<boolean>): Promise<boolean> {
+  return write(left.shift() as T)
+}
+
 /**
  * Writes what happens to all sessions of a caller from now on. There is no replay: a client that was away reads the lists.
  * A reader that does not read for 30 s, or is behind in more than 10,000 sessions, is cut. Rejects before `begin` when the database is away.
@@ -165,15 +178,12 @@ class Bus {
     return followed
   }
 
-  async #writeAll(sessionId: string, followed: Followed, all: readonly Told[]): Promise<boolean> {
-    for (const { seq, events, isOver } of all) {
+  #writeAll(sessionId: string, followed: Followed, told: Told[]): Promise<boolean> {
+    return writeEach(told, ({ seq, events, isOver }) => {
       followed.after = seq
       followed.isOver = isOver
-      for (const told of events) {
-        if (!(await this.#writeTold(sessionId, told))) return false
-      }
-    }
-    return true
+      return writeEach([...events], event => this.#writeTold(sessionId, event))
+    })
   }
 
   /** Begins to follow a session right before event `first`; undefined when the reader leaves before. */
@@ -181,7 +191,8 @@ class Bus {
     const onPreview = (events: readonly BusEvent[]) => {
       const mine = this.#followed.get(sessionId)
       // What is written now belongs behind what the reader has yet to get.
-      if (mine?.after === mine?.place.latest()) for (const event of events) this.offer(event)
+      const isBehind = !mine || mine.after < mine.heard || this.#waiting.has(sessionId)
+      if (!isBehind) for (const event of events) this.offer(event)
     }
     const place = await this.#untilThere(() => this.#deps.tellings.follow(sessionId, first, onPreview))
     if (!place) return undefined
@@ -199,7 +210,7 @@ class Bus {
   }
 
   /** Empty also when the reader leaves; undefined when the others are too far ahead. */
-  async #following({ place, after, heard }: Followed): Promise<readonly Told[] | undefined> {
+  async #following({ place, after, heard }: Followed): Promise<Told[] | undefined> {
     const read = async () => ({ told: await place.following(after, heard) })
     const answer = await this.#untilThere(read)
     return answer ? answer.told : []

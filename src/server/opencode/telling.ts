@@ -32,8 +32,10 @@ export interface Told {
   readonly bytes: number
 }
 
-/** What is retained for readers that are a little behind, besides the last page. */
+/** What is retained for readers that are a little behind, besides the last step. */
 const retainedBytes = 64 * 1024
+/** What is put into words in one step: a reader that does not read holds one. An event that is larger is a step of its own. */
+const stepBytes = 64 * 1024
 
 interface Deps {
   readonly live: Pick<LiveEvents, 'subscribe'>
@@ -86,7 +88,7 @@ class Telling {
   }
 
   /** What follows on `after`; empty when nothing does, undefined when it is not retained any more. Rejects with `unavailable`. */
-  async following(after: number, heardLast: number): Promise<readonly Told[] | undefined> {
+  async following(after: number, heardLast: number): Promise<Told[] | undefined> {
     if (after === this.#after) {
       this.#advancing ??= this.#advance(heardLast).finally(() => {
         this.#advancing = undefined
@@ -95,7 +97,10 @@ class Telling {
     }
     if (after === this.#after) return []
     const at = this.#recent.findIndex(({ seq }) => seq === after + 1)
-    return at < 0 ? undefined : this.#recent.slice(at)
+    const following = at < 0 ? undefined : this.#recent.slice(at)
+    // A reader that is alone here asks for each event once.
+    if (this.#listeners.size === 1) this.#recent = []
+    return following
   }
 
   listen(listener: (events: readonly BusEvent[]) => void): void {
@@ -115,7 +120,10 @@ class Telling {
   async #advance(heardLast: number): Promise<void> {
     const frames = await this.#read(heardLast)
     this.#trim()
+    let bytes = 0
     for (const frame of frames) {
+      bytes += frame.data.length
+      if (bytes > stepBytes && bytes > frame.data.length) break
       const events = this.#mapping.take(eventOf(frame)).map(event => new ToldEvent(event))
       this.#recent.push({ seq: frame.seq, events, isOver: this.#mapping.isOver, bytes: frame.data.length })
       this.#after = frame.seq
@@ -138,20 +146,18 @@ class Telling {
 
 /** A reader's place in a session. */
 export interface Place {
-  /** As `Telling.following`. */
-  following(after: number, heardLast: number): Promise<readonly Told[] | undefined>
+  /** As `Telling.following`; the list is the caller's. */
+  following(after: number, heardLast: number): Promise<Told[] | undefined>
   /** The number of the first event that will follow. */
   readonly after: number
-  /** The number of the last event that was worked out for any reader here. */
-  latest(): number
   leave(): void
 }
 
 /** The sessions that readers of this process follow. */
 export class Tellings {
   readonly #deps: Deps
-  /** The one of a session that is furthest; readers far behind have another. */
-  readonly #shared = new Map<string, Telling>()
+  /** By session: readers that are far behind the others have one of their own, together. */
+  readonly #open = new Map<string, Set<Telling>>()
   readonly #beginning = new Map<string, Promise<Telling>>()
 
   constructor(deps: Deps) {
@@ -167,17 +173,15 @@ export class Tellings {
     return {
       after: Math.min(first - 1, telling.after),
       following: (after, heardLast) => telling.following(after, heardLast),
-      latest: () => telling.after,
       leave: () => {
         telling.leave(onPreview)
-        if (telling.isClosed && this.#shared.get(sessionId) === telling) this.#shared.delete(sessionId)
+        if (telling.isClosed) this.#drop(sessionId, telling)
       },
     }
   }
 
   async #at(sessionId: string, first: number): Promise<Telling> {
-    const shared = this.#shared.get(sessionId)
-    if (shared?.hasFollowing(first - 1)) return shared
+    for (const telling of this.#open.get(sessionId) ?? []) if (telling.hasFollowing(first - 1)) return telling
     const key = `${sessionId} ${first}`
     const beginning = this.#beginning.get(key) ?? this.#begin(sessionId, first)
     this.#beginning.set(key, beginning)
@@ -192,8 +196,13 @@ export class Tellings {
       telling.close()
       throw error
     }
-    const shared = this.#shared.get(sessionId)
-    if (!shared || shared.after < telling.after) this.#shared.set(sessionId, telling)
+    this.#open.set(sessionId, (this.#open.get(sessionId) ?? new Set()).add(telling))
     return telling
+  }
+
+  #drop(sessionId: string, telling: Telling): void {
+    const open = this.#open.get(sessionId)
+    open?.delete(telling)
+    if (open?.size === 0) this.#open.delete(sessionId)
   }
 }

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { WriteTurns } from './write-turns.ts'
+
+test('V2: what many streams write at once is spread over turns of the event loop, in the order of asking', async () => {
+  const turns = new WriteTurns()
+  const written: number[] = []
+  const all = Array.from({ length: 20 }, (_, at) => turns.take(128 * 1024).then(() => written.push(at)))
+  const seen: number[] = []
+  while (written.length < all.length) {
+    seen.push(written.length)
+    await nextTurn()
+  }
+  await Promise.all(all)
+  assert.deepEqual(seen, [0, 4, 8, 12, 16])
+  assert.deepEqual(
+    written,
+    written.toSorted((a, b) => a - b),
+  )
+})
+
+test('V2: a frame that is larger than a turn has a turn of its own', async () => {
+  const turns = new WriteTurns()
+  const written: string[] = []
+  const large = turns.take(10 * 1024 * 1024).then(() => written.push('large'))
+  const small = turns.take(1).then(() => written.push('small'))
+  await nextTurn()
+  assert.deepEqual(written, ['large'])
+  await Promise.all([large, small])
+  assert.deepEqual(written, ['large', 'small'])
+})
