@@ -78,7 +78,10 @@ const isWanted = `
     select from unnest(e.events) as wanted
     where right(wanted, 1) = '*' and starts_with(v.type, left(wanted, -1))))`
 
-/** Gives endpoints a place in the sessions that went on: behind what was there before the endpoint was. */
+/**
+ * Gives endpoints a place in the sessions that went on: behind what was there before the endpoint was. Endpoints are locked
+ * before their places, and both in one order, so that no deletion and no other replica waits in a circle with this.
+ */
 const noteText = (which: string) => `
   insert into webhook_cursors (endpoint_id, session_id, seq, ready_at)
   select e.id, s.id,
@@ -89,6 +92,7 @@ const noteText = (which: string) => `
   left join webhook_cursors c on c.endpoint_id = e.id and c.session_id = s.id
   where e.status = 'active' and s.purged_at is null and ${which}
     and s.updated_at >= e.created_at and s.next_seq - 1 > coalesce(c.seq, 0) and c.ready_at is null
+  order by e.id, s.id for key share of e
   on conflict (endpoint_id, session_id) do update set ready_at = excluded.ready_at
     where webhook_cursors.ready_at is null`
 

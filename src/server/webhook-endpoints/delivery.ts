@@ -165,23 +165,23 @@ function attemptOf(event: SentEvent, sending: Sending, { made, retryMs }: Tries)
   return { event, sending, state: 'pending', attempts: made, retryMs: wait * (1 + Math.random() / 10) }
 }
 
-/** All that an attempt changes, together. False when the claim had run out, and somebody else sends. */
+/** All that an attempt changes, together. False when the claim had run out and somebody else sends, or the endpoint is gone. */
 async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, attempt: Attempt): Promise<boolean> {
   const { endpoint_id } = claim
   const { isDelivered, httpStatus } = attempt.sending
   return endpoints.transaction(async client => {
-    if (!(await store.settle(client, claim, attempt))) return false
+    const before = await endpoints.lock(client, { id: endpoint_id, owner: undefined })
+    if (!before || !(await store.settle(client, claim, attempt))) return false
     await store.log(client, { endpoint_id, id: newId('whd') }, attempt)
     const failedMs = await store.noteHealth(client, endpoint_id, isDelivered)
-    if (httpStatus === gone) await disableThis('the receiver answered that it is gone (status 410)', client)
+    if (httpStatus === gone) await disableThis('the receiver answered that it is gone (status 410)', client, before)
     else if (!isDelivered && failedMs > (deps.failingMs ?? usualFailingMs))
-      await disableThis('nothing could be delivered for too long', client)
+      await disableThis('nothing could be delivered for too long', client, before)
     return true
   })
 
-  async function disableThis(reason: string, client: PoolClient): Promise<void> {
-    const before = await endpoints.lock(client, { id: endpoint_id, owner: undefined })
-    if (before?.status === 'active') await disable({ endpoints, audit }, client, { before, reason })
+  async function disableThis(reason: string, client: PoolClient, before: EndpointRow): Promise<void> {
+    if (before.status === 'active') await disable({ endpoints, audit }, client, { before, reason })
   }
 }
 

@@ -55,9 +55,17 @@ export function endpointStore(pool: Pool) {
       return (await on.query<EndpointRow>(text, [id, owner])).rows[0]
     },
 
-    /** As `find`, and holds others back until the transaction ends. */
-    async lock(on: PoolClient, { id, owner }: Which): Promise<EndpointRow | undefined> {
-      const text = `select ${columns} from webhook_endpoints where id = $1 and ${ofOwner} for update`
+    /**
+     * As `find`, and holds others back until the transaction ends. Whoever changes anything of an endpoint locks it first,
+     * as firmly as it will need it, and what belongs to it afterwards: else two wait for each other.
+     */
+    async lock(
+      on: PoolClient,
+      { id, owner }: Which,
+      to: 'change' | 'remove' = 'change',
+    ): Promise<EndpointRow | undefined> {
+      const strength = to === 'remove' ? 'update' : 'no key update'
+      const text = `select ${columns} from webhook_endpoints where id = $1 and ${ofOwner} for ${strength}`
       return (await on.query<EndpointRow>(text, [id, owner])).rows[0]
     },
 
@@ -95,7 +103,7 @@ export function endpointStore(pool: Pool) {
     async lockEnded(on: PoolClient, limit: number): Promise<EndpointRow[]> {
       const text = `
         select ${columns} from webhook_endpoints e where status = 'active' and not ${isKeyValid}
-        order by id limit $1 for update skip locked`
+        order by id limit $1 for no key update skip locked`
       return (await on.query<EndpointRow>(text, [limit])).rows
     },
 

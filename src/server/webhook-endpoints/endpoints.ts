@@ -66,8 +66,8 @@ export function createEndpoints(deps: Deps) {
   }
 
   /** The endpoint that the caller may change. */
-  async function locked(client: PoolClient, id: string, caller: Caller): Promise<EndpointRow> {
-    const row = await store.lock(client, { id, owner: caller.ownerScope })
+  async function locked(client: PoolClient, id: string, caller: Caller, to?: 'remove'): Promise<EndpointRow> {
+    const row = await store.lock(client, { id, owner: caller.ownerScope }, to)
     if (!row) throw notFound('webhook endpoint', id)
     refuseForEveryone(row, caller)
     return row
@@ -150,7 +150,7 @@ export function createEndpoints(deps: Deps) {
 
     async remove(id: string, { caller, actor }: By): Promise<void> {
       await store.transaction(async client => {
-        const before = await locked(client, id, caller)
+        const before = await locked(client, id, caller, 'remove')
         await store.remove(client, id)
         await record(client, 'delete', { actor, before })
       })

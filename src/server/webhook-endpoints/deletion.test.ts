@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
+import { startWebhookEndpointsApp } from '../../../test/support/webhook-endpoints-app.ts'
+
+const app = await startWebhookEndpointsApp()
+const { call, startReceiver, startReplica, made, newSession, append, deliveriesOf } = app
+const sessions = await Promise.all(Array.from({ length: 4 }, () => newSession()))
+const appendToAll = () => Promise.all(sessions.map(session => append(session, 'a.one', 'a.two', 'a.three')))
+
+test('an endpoint is deleted while deliveries to it are at work, many times, and nobody waits in a circle', async t => {
+  let remove = (): unknown => undefined
+  const receiver = await startReceiver(() => {
+    remove()
+    return 200
+  })
+  for (let replicas = 0; replicas < 2; replicas++) await startReplica(t)
+  for (let round = 0; round < 25; round++) {
+    const { id } = await made({ url: receiver.url })
+    const deletion = new Promise<number>(resolve => {
+      let answers = 0
+      // In the middle of the settlements, in another place in each round.
+      remove = () => {
+        if (++answers !== 1 + (round % 5)) return
+        resolve(call('ana', `DELETE /api/webhook-endpoints/${id}`).then(({ status }) => status))
+      }
+    })
+    await appendToAll()
+    assert.equal(await deletion, 200, `round ${round}`)
+  }
+})
+
+test('several sessions hear at once that a receiver is gone; each attempt is written down', async t => {
+  const receiver = await startReceiver(() => 410)
+  await startReplica(t)
+  for (let round = 0; round < 10; round++) {
+    const { id } = await made({ url: receiver.url })
+    const before = receiver.asked.length
+    await appendToAll()
+    await eventually(async () => {
+      const { body } = await call('ana', `GET /api/webhook-endpoints/${id}`)
+      return body['status'] === 'disabled' && (await deliveriesOf(id)).length === receiver.asked.length - before
+    })
+  }
+})
