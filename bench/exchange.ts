@@ -1,4 +1,4 @@
-// The requests and answers of the raw-lane case, as sender, upstream and receiver all know them.
+// Requests and answers of Anthropic's format, as sender, upstream and receiver all know them.
 
 /**
  * What the upstream answers, named in the request's model: JSON at once, or a stream, as fast as possible, paced, or
@@ -114,7 +114,5 @@ export function frameCutter(onFrame: (frame: string) => void) {
       rest = pieces.pop() ?? ''
       for (const piece of pieces) onFrame(piece)
     },
-    /** What has come of a frame that is not whole yet. */
-    rest: () => rest,
   }
 }

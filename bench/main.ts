@@ -1,39 +1,91 @@
 // Measures the service side by side with yardsticks, as real processes. Linux only, since it reads /proc.
 // npm run bench                       every case
 // npm run bench -- <names> [--write]  these cases; --write stores the table below bench/results
+// npm run bench -- calls [--against <commit>] [--only <text>] [--rounds <number>] [--seconds <number>] [--write]
+//   CPU time of model calls beside a bare proxy and another commit of this repository
 // Ends with 1 when a figure is over its target.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { BenchCase } from './bench-case.ts'
+import { type CallsOptions, modelCalls } from './calls/calls.ts'
 import { foreignEvents } from './foreign-events.ts'
 import { longLists } from './lists.ts'
 import { load } from './load.ts'
+import { machineNow } from './machine.ts'
 import { pickUp } from './pick-up.ts'
-import { rawLane } from './raw-lane.ts'
 import { isOver, type Measurement, textTable, writeResult } from './result-file.ts'
 import { start } from './start.ts'
 
-const cases: readonly BenchCase[] = [start, rawLane, pickUp, foreignEvents, longLists, load]
+const caseNames = ['start', 'calls', 'pick-up', 'foreign-events', 'lists', 'load']
+const usage =
+  `Usage: npm run bench -- [${caseNames.join('] [')}] [--write]\n` +
+  'Of calls: [--against <commit>] [--only <text>] [--rounds <number>] [--seconds <number>]\n'
 
+// What was started ends with this process, but only when it exits by itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.exitCode = await main(process.argv.slice(2))
 
+interface Request {
+  readonly chosen: readonly BenchCase[]
+  readonly isWritten: boolean
+}
+
 async function main(args: readonly string[]): Promise<number> {
-  const names = args.filter(arg => !arg.startsWith('-'))
-  const unknown = names.find(name => !cases.some(({ name: known }) => known === name))
-  if (unknown !== undefined || args.some(arg => arg.startsWith('-') && arg !== '--write')) {
-    process.stderr.write(`Usage: npm run bench -- [${cases.map(({ name }) => name).join('] [')}] [--write]\n`)
+  const request = requestOf(args)
+  if (typeof request === 'string') {
+    process.stderr.write(`${request}\n${usage}`)
     return 1
   }
+  const machine = machineNow()
   const measurements: Measurement[] = []
-  for (const chosen of cases.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  for (const chosen of request.chosen) {
     measurements.push({ case: chosen, figures: await measured(chosen) })
   }
   process.stdout.write(`\n${textTable(measurements)}\n`)
-  if (args.includes('--write')) {
-    process.stdout.write(`\n${await writeResult(measurements, join(import.meta.dirname, 'results'))}\n`)
+  if (request.isWritten) {
+    const file = await writeResult(measurements, { folder: join(import.meta.dirname, 'results'), machine })
+    process.stdout.write(`\n${file}\n`)
   }
   return measurements.some(({ figures }) => figures.some(isOver)) ? 1 : 0
+}
+
+/** What is asked for, or what is wrong with it. */
+function requestOf(args: readonly string[]): Request | string {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        write: { type: 'boolean', default: false },
+        against: { type: 'string' },
+        only: { type: 'string' },
+        rounds: { type: 'string', default: '3' },
+        seconds: { type: 'string', default: '3' },
+      },
+    })
+    const unknown = positionals.find(name => !caseNames.includes(name))
+    if (unknown !== undefined) return `unknown case: ${unknown}`
+    const { against, only } = values
+    const options = { ...(against !== undefined && { against }), ...(only !== undefined && { only }) }
+    const counts = { rounds: countOf('rounds', values.rounds), seconds: countOf('seconds', values.seconds) }
+    const chosen = casesWith({ ...options, ...counts }).filter(
+      ({ name }) => positionals.length === 0 || positionals.includes(name),
+    )
+    return { chosen, isWritten: values.write }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function casesWith(options: CallsOptions): BenchCase[] {
+  return [start, modelCalls(options), pickUp, foreignEvents, longLists, load]
+}
+
+function countOf(option: string, text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new Error(`--${option} must be a whole number from 1 to 9999`)
 }
 
 async function measured({ name, title, run }: BenchCase) {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A program of ours that runs in a process of its own. */
+/** A program that runs in a separate process. */
 export interface Program<Answer> {
   readonly pid: number
   /** The first line that it wrote, read as JSON. */
@@ -11,16 +11,20 @@ export interface Program<Answer> {
   stop(): Promise<void>
 }
 
-/** Starts the script at `url` with one JSON argument and waits for its first line. It does not outlive this process. */
-export async function startProgram<Answer>(url: string, options: object): Promise<Program<Answer>> {
-  const child = spawn(process.execPath, [fileURLToPath(url), JSON.stringify(options)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+/** Starts the script at `url` with one JSON argument, as `startCommand` does. */
+export const startProgram = <Answer>(url: string, options: object): Promise<Program<Answer>> =>
+  startCommand(process.execPath, [fileURLToPath(url), JSON.stringify(options)])
+
+/** Starts a command and waits for its first line. It does not outlive this process. */
+export async function startCommand<Answer>(command: string, args: readonly string[]): Promise<Program<Answer>> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   bindLifetime(child)
   const lines = createInterface(child.stdout)
   const line = await Promise.race([
     once(lines, 'line').then(([text]) => String(text)),
-    once(child, 'exit').then(([code]) => Promise.reject(new Error(`${url} ended with ${code}`))),
+    once(child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`${[command, ...args].join(' ')} exited with ${code}`)),
+    ),
   ])
   return { pid: child.pid ?? 0, answer: JSON.parse(line) as Answer, stop: () => ended(child) }
 }

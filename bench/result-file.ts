@@ -1,5 +1,4 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { BenchCase, Figure } from './bench-case.ts'
 import { rounded } from './statistics.ts'
@@ -29,11 +28,15 @@ export function textTable(measurements: readonly Measurement[]): string {
     .join('\n')
 }
 
-/** Stores the figures with the machine that they come from. The file's path. */
-export async function writeResult(measurements: readonly Measurement[], folder: string): Promise<string> {
+interface Origin {
+  readonly folder: string
+  /** The machine in a line. */
+  readonly machine: string
+}
+
+/** Stores the figures with the machine that they come from; one case gets a file with its name. Returns the file's path. */
+export async function writeResult(measurements: readonly Measurement[], { folder, machine }: Origin): Promise<string> {
   const day = new Date().toISOString().slice(0, 10)
-  const memoryGib = Math.round(totalmem() / 1024 ** 3)
-  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memoryGib} GiB, ${process.platform}, Node ${process.versions.node}`
   const rows = measurements.flatMap(rowsOf).map(row => `| ${row.join(' | ')} |`)
   const text = [
     `# Bench ${day}`,
@@ -42,7 +45,8 @@ export async function writeResult(measurements: readonly Measurement[], folder: 
     measurements.map(({ case: { name, title } }) => `- \`${name}\`: ${title}`).join('\n'),
   ]
   await mkdir(folder, { recursive: true })
-  const file = join(folder, `${day}-foundation.md`)
+  const subject = measurements.length === 1 ? measurements[0]?.case.name : 'foundation'
+  const file = join(folder, `${day}-${subject}.md`)
   await writeFile(file, `${text.join('\n\n')}\n`)
   return file
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { commandLine, processTree } from './process-figures.ts'
 import { bindLifetime } from './program.ts'
 
-const root = join(import.meta.dirname, '..')
+const thisTree = join(import.meta.dirname, '..')
 const readyMs = 60_000
 const lookMs = 5
 
@@ -16,6 +16,8 @@ interface Options {
   /** The text of a configuration file; without one the only model is `demo`. */
   readonly config?: string
   readonly env?: Readonly<Record<string, string>>
+  /** The folder of the program; this tree unless given. */
+  readonly root?: string
 }
 
 /** The service as an operator starts it, in a process of its own. */
@@ -31,7 +33,7 @@ export interface Server {
 }
 
 /** Runs `npm start` with a master key and the embedded database, and waits until it is ready. */
-export async function startServer({ dataDir, config, env }: Options): Promise<Server> {
+export async function startServer({ dataDir, config, env, root = thisTree }: Options): Promise<Server> {
   await mkdir(dataDir, { recursive: true, mode: 0o711 })
   const file = join(dataDir, 'bench.yaml')
   if (config !== undefined) await writeFile(file, config)

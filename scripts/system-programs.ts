@@ -8,6 +8,9 @@ export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> =
   socat: ['test/e2e/acp.test.ts', 'test/e2e/acp-programs.test.ts', 'test/faults/programs.test.ts'],
   chromium: ['test/e2e/docs.test.ts'],
   tmux: ['test/e2e/opencode-terminal.test.ts'],
+  gcc: ['bench/upstream/upstream.test.ts'],
+  'libc6-dev': ['bench/upstream/upstream.test.ts'],
+  wrk: ['bench/upstream/upstream.test.ts'],
 }
 
 /** The programs that are missing here, or that this machine does not let work. */
@@ -16,8 +19,16 @@ export function lackingPrograms(): SystemProgram[] {
   const hasBubblewrap = spawnSync('bwrap', namespaces, { stdio: 'ignore' }).status === 0
   return [
     ...(hasBubblewrap ? [] : ['bubblewrap' as const]),
-    ...(existsSync('/usr/bin/socat') ? [] : ['socat' as const]),
-    ...(existsSync('/usr/bin/chromium') ? [] : ['chromium' as const]),
-    ...(existsSync('/usr/bin/tmux') ? [] : ['tmux' as const]),
+    ...Object.entries(files).flatMap(([program, file]) => (existsSync(file) ? [] : [program as keyof typeof files])),
   ]
 }
+
+/** A file of each package that is there when it is installed. */
+const files = {
+  socat: '/usr/bin/socat',
+  chromium: '/usr/bin/chromium',
+  tmux: '/usr/bin/tmux',
+  gcc: '/usr/bin/cc',
+  'libc6-dev': '/usr/include/stdio.h',
+  wrk: '/usr/bin/wrk',
+} as const satisfies Partial<Record<SystemProgram, string>>

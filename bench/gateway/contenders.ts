@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { startBareProxy } from '../contender.ts'
 import { type Kind, kinds } from '../exchange.ts'
 import { startServer } from '../server.ts'
+import { startBareProxy } from '../start-bare-proxy.ts'
 import { chatBaseOf } from './chat-exchange.ts'
 import type { Endpoint } from './gateway-load.ts'
 import { startClaudeCodeRouter, startPortkey } from './peers.ts'
@@ -66,8 +66,8 @@ function startDirect(lane: Lane): Contender['start'] {
 
 function startYardstick(lane: Lane): Contender['start'] {
   return async ({ upstream }) => {
-    const { origin, pid, stop } = await startBareProxy(upstream)
-    return { pid, endpoint: kind => plainEndpoint(origin, lane, kind), stop }
+    const { answer, pid, stop } = await startBareProxy(upstream)
+    return { pid, endpoint: kind => plainEndpoint(answer.origin, lane, kind), stop }
   }
 }
 

@@ -1,4 +1,3 @@
-import { cpus, loadavg, totalmem } from 'node:os'
 import { median, rounded } from '../statistics.ts'
 import { type Figure, verdictOf } from './figures.ts'
 import { measurementTable } from './measurements.ts'
@@ -18,13 +17,6 @@ export interface Result {
   readonly figures: readonly Figure[]
   /** File name of the plot, which lies beside the text; undefined when none is stored. */
   readonly plot?: string
-}
-
-/** The machine in a line, with how busy it is now. */
-export function machineNow(): string {
-  const memoryGib = Math.round(totalmem() / 1024 ** 3)
-  const load = loadavg()[0] ?? Number.NaN
-  return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memoryGib} GiB, ${process.platform}, Node ${process.versions.node}, load average ${rounded(load)}`
 }
 
 /** The result as Markdown. */

@@ -1,4 +1,4 @@
-import { cpuTimeUs, processTree } from '../process-figures.ts'
+import { cpuTimeUs, processTree } from './process-figures.ts'
 
 /** CPU time since a clock was started. */
 export interface CpuTime {

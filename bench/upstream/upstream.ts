@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startCommand } from '../program.ts'
+
+/** What the upstream answers to POST requests of one path. */
+export interface Answer {
+  /** Without a query. */
+  readonly path: string
+  /** A JSON body, or an event stream. */
+  readonly body: string | Buffer
+  /** The pause between two events of a stream; 0 writes them one by one without a pause. Absent for a JSON body. */
+  readonly pauseMs?: number
+}
+
+/** What the upstream has written so far. */
+export interface Counts {
+  /** Whole answers. */
+  readonly answers: number
+  /** Events of streams. */
+  readonly events: number
+}
+
+/** A model provider with canned answers that costs next to no CPU. */
+export interface Upstream {
+  readonly origin: string
+  counts(): Promise<Counts>
+  stop(): Promise<void>
+}
+
+const source = join(import.meta.dirname, 'upstream.c')
+const advice = 'install it: apt-get install gcc libc6-dev'
+
+/** Compiles the upstream in `folder` and starts it. */
+export async function startUpstream(folder: string, answers: readonly Answer[]): Promise<Upstream> {
+  await mkdir(folder, { recursive: true })
+  const program = compile(folder)
+  const triples = answers.map(async ({ path, body, pauseMs }, at) => {
+    const file = join(folder, `answer-${at}`)
+    await writeFile(file, body)
+    return [path, file, pauseMs === undefined ? 'whole' : `${pauseMs}`]
+  })
+  const { answer, stop } = await startCommand<{ origin: string }>(program, (await Promise.all(triples)).flat())
+  const { origin } = answer
+  return { origin, counts: async () => (await (await fetch(`${origin}/counts`)).json()) as Counts, stop }
+}
+
+function compile(folder: string): string {
+  const program = join(folder, 'upstream')
+  const { status, stderr, error } = spawnSync('cc', ['-O2', '-Wall', '-Wextra', '-Werror', '-o', program, source], {
+    encoding: 'utf8',
+  })
+  if (error) throw new Error(`no C compiler to build the upstream of the bench (${error.message}); ${advice}`)
+  if (status === 0) return program
+  const needed = /stdio\.h|crt1\.o/.test(stderr) ? `; the C library is missing, ${advice}` : ''
+  throw new Error(`cannot compile ${source}${needed}:\n${stderr}`)
+}
