@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allRoutes, apiVersion } from '../src/contract/api.ts'
+import { allRoutes, apiVersion, everyPath } from '../src/contract/api.ts'
 import { type Route, successStatus } from '../src/contract/route.ts'
 import { open, type Sent, send, type Target } from './support/send.ts'
 import { startService } from './support/service.ts'
@@ -14,8 +14,8 @@ const wrongKey = 'sk-test-wrong-key-0123456789abcdef'
 const lineOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
   `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
 
-const keyed = allRoutes.filter(({ access }) => ['key', 'key-or-query', 'google-key', 'admin'].includes(access))
-const publicRoutes = allRoutes.filter(({ access }) => access === 'public')
+const keyed = everyPath.filter(({ access }) => ['key', 'key-or-query', 'google-key', 'admin'].includes(access))
+const publicRoutes = everyPath.filter(({ access }) => access === 'public')
 const stream = 'GET /v1/sessions/nothing_1/events/stream'
 
 /** Status and text; of a stream, which may have no end, only its head. */
@@ -92,7 +92,17 @@ test('?key= is read on the event stream and by Google’s routes alone, and a he
 test('public routes answer without a key', async () => {
   assert.deepEqual(
     publicRoutes.map(({ path }) => path),
-    ['/', '/health', '/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/reference.js'],
+    [
+      '/',
+      '/health',
+      '/health/live',
+      '/health/liveliness',
+      '/health/ready',
+      '/health/readiness',
+      '/openapi.json',
+      '/docs',
+      '/docs/reference.js',
+    ],
   )
   for (const route of publicRoutes) {
     const answer = await send(stranger, lineOf(route))
@@ -112,15 +122,19 @@ test('every route is in the OpenAPI 3.1 document with its statuses, and nothing 
   const document = (await send(stranger, 'GET /openapi.json')).json<{
     openapi: string
     info: { version: string }
-    paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>
+    paths: Record<
+      string,
+      Record<string, { operationId: string; description?: string; responses: Record<string, unknown> }>
+    >
   }>()
   assert.equal(document.openapi, '3.1.0')
   assert.equal(document.info.version, '0.1.0')
   assert.equal(apiVersion, '0.1.0')
-  for (const { id, method, path, responses, access, hasCsv = false } of allRoutes) {
+  for (const { id, method, path, aliases = [], responses, access, hasCsv = false } of allRoutes) {
     const operation = document.paths[path]?.[method.toLowerCase()]
     assert.equal(JSON.stringify(operation?.responses ?? {}).includes('"text/csv"'), hasCsv, id)
     assert.equal(operation?.operationId, id)
+    for (const alias of aliases) assert.ok(operation?.description?.includes(`\`${alias}\``), `${id} lacks ${alias}`)
     const statuses = Object.keys(operation?.responses ?? {})
     for (const status of Object.keys(responses)) assert.ok(statuses.includes(status), `${id} lacks ${status}`)
     if (access !== 'public') assert.ok(statuses.includes('401'), `${id} lacks 401`)
@@ -130,12 +144,12 @@ test('every route is in the OpenAPI 3.1 document with its statuses, and nothing 
   assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, allRoutes.length)
 })
 
-test('every route is bound: with a key none answers "no such path" or "wrong method"', async () => {
-  for (const route of allRoutes) {
+test('P1: every path of every route is bound: with a key none answers "no such path" or "wrong method"', async () => {
+  for (const route of everyPath) {
     const answer = await ask(service, lineOf(route), route.body ? { body: {} } : {})
     assert.notEqual(answer.status, 405, route.id)
     assert.ok(answer.status < 500, `${route.id} answered ${answer.status}`)
-    assert.doesNotMatch(answer.text, /no such path/, route.id)
+    assert.doesNotMatch(answer.text, /no such path/, route.path)
   }
 })
 
@@ -165,16 +179,17 @@ test('an unknown path is 404 with a key and 401 without one', async () => {
 const patternOf = ({ path }: Pick<Route, 'path'>) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
 test('a wrong method is 405 with Allow, and 401 without a key', async () => {
-  for (const path of new Set(allRoutes.map(route => route.path))) {
+  for (const path of new Set(everyPath.map(route => route.path))) {
     // A path with a name in the place of an id is one of that id, too: `/api/agents/import`.
-    const there = allRoutes.filter(route => patternOf(route).test(path))
+    const there = everyPath.filter(route => patternOf(route).test(path))
     const allowed = [...new Set(there.map(({ method }) => method))]
     const line = lineOf({ method: 'PUT', path })
     if (allowed.includes('PUT')) continue
     const answer = await send(service, line)
     assert.equal(answer.status, 405, line)
     assert.deepEqual(String(answer.headers.allow).split(', ').sort(), allowed.sort())
-    if (/^\/(api|v1|session)/.test(path)) assert.equal((await send(stranger, line)).status, 401, line)
+    if (/^\/(api|v1|session|openai|chat|responses|messages|embeddings|models)/.test(path))
+      assert.equal((await send(stranger, line)).status, 401, line)
   }
 })
 

@@ -91,3 +91,9 @@ export const allRoutes: readonly (Route & { readonly group: string })[] = Object
   ([group, routes]) =>
     Object.values<Route>(routes).map(spec => ({ ...spec, group: spec.group ?? groupNames[group] ?? group })),
 )
+
+/** Every path of every route: the route itself, and once more for each of its aliases with that as its path. */
+export const everyPath: typeof allRoutes = allRoutes.flatMap(spec => [
+  spec,
+  ...(spec.aliases ?? []).map(path => ({ ...spec, path })),
+])

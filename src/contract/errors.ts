@@ -7,6 +7,7 @@ const table = {
   budget_exceeded: [402, 'billing_error'],
   forbidden: [403, 'permission_error'],
   not_found: [404, 'not_found_error'],
+  unknown_path: [404, 'not_found_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   conflict: [409, 'invalid_request_error'],
   payload_too_large: [413, 'request_too_large'],

@@ -21,6 +21,7 @@ const statuses: Readonly<Record<ErrorCode, string>> = {
   budget_exceeded: 'FAILED_PRECONDITION',
   forbidden: 'PERMISSION_DENIED',
   not_found: 'NOT_FOUND',
+  unknown_path: 'NOT_FOUND',
   method_not_allowed: 'UNIMPLEMENTED',
   upgrade_required: 'UNIMPLEMENTED',
   conflict: 'ABORTED',
@@ -85,13 +86,22 @@ export const GoogleModel = Type.Object({
   supportedGenerationMethods: Type.Array(Type.String()),
 })
 
-/** The methods of a model under one version of Google's API; `suffix` tells their ids apart. */
-const methodsUnder = <const V extends string, const S extends string>(version: V, suffix: S) => ({
+interface Version {
+  readonly version: string
+  /** Tells the ids of the routes apart. */
+  readonly suffix: string
+  /** True where clients may leave `models/` out before an id that holds a slash. */
+  readonly hasShortPaths: boolean
+}
+
+/** The methods of a model under one version of Google's API. */
+const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
   generate: route({
     ...call,
     id: `gemini.generate${suffix}`,
     method: 'POST',
     path: `/${version}/models/{model}:generateContent`,
+    ...(hasShortPaths && { aliases: [`/${version}/{model}:generateContent`] }),
     params: ModelPath,
     body: GenerateRequest,
     responses: { 200: GenerateResponse },
@@ -102,6 +112,7 @@ const methodsUnder = <const V extends string, const S extends string>(version: V
     id: `gemini.stream${suffix}`,
     method: 'POST',
     path: `/${version}/models/{model}:streamGenerateContent`,
+    ...(hasShortPaths && { aliases: [`/${version}/{model}:streamGenerateContent`] }),
     params: ModelPath,
     query: Type.Object({ alt: Type.Optional(Type.String({ description: '`sse`; without it, one JSON array' })) }),
     body: GenerateRequest,
@@ -118,6 +129,7 @@ const methodsUnder = <const V extends string, const S extends string>(version: V
     id: `gemini.count_tokens${suffix}`,
     method: 'POST',
     path: `/${version}/models/{model}:countTokens`,
+    ...(hasShortPaths && { aliases: [`/${version}/{model}:countTokens`] }),
     params: ModelPath,
     body: Type.Object(
       {
@@ -131,8 +143,8 @@ const methodsUnder = <const V extends string, const S extends string>(version: V
   }),
 })
 
-const methods = methodsUnder('v1beta', '')
-const newerMethods = methodsUnder('v1', '_v1')
+const methods = methodsUnder({ version: 'v1beta', suffix: '', hasShortPaths: true })
+const newerMethods = methodsUnder({ version: 'v1', suffix: '_v1', hasShortPaths: false })
 
 export const geminiRoutes = {
   ...methods,

@@ -33,6 +33,7 @@ export const messageRoutes = {
     id: 'messages.create',
     method: 'POST',
     path: '/v1/messages',
+    aliases: ['/messages'],
     body: MessageRequest,
     responses: { 200: Message },
     summary: 'Complete a message, in Anthropic’s format; `stream: true` answers as server-sent events',
@@ -42,6 +43,7 @@ export const messageRoutes = {
     id: 'messages.count_tokens',
     method: 'POST',
     path: '/v1/messages/count_tokens',
+    aliases: ['/messages/count_tokens'],
     body: Type.Object(
       { model: Type.String({ minLength: 1 }), messages: Type.Array(Type.Unknown(), { minItems: 1 }) },
       { additionalProperties: true },

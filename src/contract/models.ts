@@ -61,6 +61,7 @@ export const modelRoutes = {
     id: 'models.list',
     method: 'GET',
     path: '/v1/models',
+    aliases: ['/models'],
     query: Type.Object({
       limit: Type.Optional(
         Type.Integer({
@@ -90,6 +91,7 @@ export const modelRoutes = {
     id: 'models.get',
     method: 'GET',
     path: '/v1/models/{model_id}',
+    aliases: ['/models/{model_id}'],
     params: Type.Object({ model_id: Type.String() }),
     responses: { 200: ModelDetails },
     summary: 'Read one model',

@@ -34,6 +34,7 @@ const kinds: Readonly<Record<ErrorCode, OpenAiKind>> = {
   budget_exceeded: { type: 'insufficient_quota', code: 'insufficient_quota' },
   forbidden: { type: 'permission_error', code: null },
   not_found: { ...wrong, code: 'model_not_found' },
+  unknown_path: { ...wrong, code: 'unknown_url' },
   method_not_allowed: wrong,
   upgrade_required: wrong,
   conflict: wrong,
@@ -59,6 +60,7 @@ export const openAiRoutes = {
     id: 'openai.chat',
     method: 'POST',
     path: '/v1/chat/completions',
+    aliases: ['/chat/completions', '/openai/deployments/{model}/chat/completions'],
     body: Type.Object(
       {
         model: Model,
@@ -88,6 +90,7 @@ export const openAiRoutes = {
     id: 'openai.responses',
     method: 'POST',
     path: '/v1/responses',
+    aliases: ['/responses', '/openai/deployments/{model}/responses'],
     body: Type.Object(
       {
         model: Model,
@@ -117,6 +120,7 @@ export const openAiRoutes = {
     id: 'openai.embeddings',
     method: 'POST',
     path: '/v1/embeddings',
+    aliases: ['/embeddings', '/openai/deployments/{model}/embeddings'],
     body: Type.Object(
       { model: Model, input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]) },
       open,

@@ -18,6 +18,8 @@ export interface Route {
   readonly method: Method
   /** Parameters in braces: `/session/{session_id}`. */
   readonly path: string
+  /** Other paths under which clients look for this endpoint. Everything that holds for the route holds for each of them. */
+  readonly aliases?: readonly string[]
   readonly access: Access
   readonly errorShape: ErrorShape
   readonly summary: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { allRoutes } from '../../src/contract/api.ts'
+import { allRoutes, everyPath } from '../../src/contract/api.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { open, type Sent, send, type Target } from '../support/send.ts'
 import { startService } from '../support/service.ts'
@@ -124,6 +124,9 @@ const shared: readonly string[] = [
   '/v1/models/{model_id}',
   '/v1/models/{model}',
   '/v1beta/models/{model}',
+  '/v1beta/{model}',
+  '/models/{model_id}',
+  '/openai/deployments/{model}',
   '/api/models/{model_id}',
   '/api/providers/{provider_id}',
   '/api/runtime-harnesses/{alias}',
@@ -205,7 +208,7 @@ async function ask(target: Target, line: string, sent: Sent): Promise<{ status: 
   return { status, text: Buffer.concat(chunks).toString() }
 }
 
-const withIds = allRoutes.filter(
+const withIds = everyPath.filter(
   ({ path, access }) => path.includes('{') && access !== 'webhook' && access !== 'public',
 )
 

@@ -2,7 +2,7 @@
 // keys is attacked: as a form, as a request without a body, as a link, from another port and another scheme.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allRoutes } from '../../src/contract/api.ts'
+import { everyPath } from '../../src/contract/api.ts'
 import { send } from '../support/send.ts'
 import { startService } from '../support/service.ts'
 
@@ -20,7 +20,7 @@ const pages: readonly Readonly<Record<string, string>>[] = [
 ]
 
 test('M7: no route that needs a key answers a page of another origin', async () => {
-  const keyed = allRoutes.filter(({ access }) => access !== 'public' && access !== 'webhook')
+  const keyed = everyPath.filter(({ access }) => access !== 'public' && access !== 'webhook')
   assert.ok(keyed.length > 50)
   for (const { method, path } of keyed) {
     const line = `${method} ${path.replaceAll(/\{\w+\}/g, 'x')}`

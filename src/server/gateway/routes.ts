@@ -3,6 +3,7 @@ import { messageRoutes } from '../../contract/messages.ts'
 import { type Model, modelRoutes } from '../../contract/models.ts'
 import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
+import { fastifyPaths } from '../http/paths.ts'
 import { invalid } from '../platform/errors.ts'
 import type { Gateway } from './gateway.ts'
 import { pageOf } from './model-list.ts'
@@ -48,9 +49,11 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
   }
   bind(app, modelRoutes.get, async ({ params }, caller) => find(params.model_id, caller))
   // Ids hold slashes, which clients send plain as well as encoded.
-  app.get('/v1/models/*', { config: { route: modelRoutes.get } }, async request =>
-    find((request.params as { '*': string })['*'], request.caller),
-  )
+  for (const path of fastifyPaths(modelRoutes.get)) {
+    app.get(path.replace(':model_id', '*'), { config: { route: modelRoutes.get } }, async request =>
+      find((request.params as { '*': string })['*'], request.caller),
+    )
+  }
 }
 
 /** Models of a page, as at Anthropic. */

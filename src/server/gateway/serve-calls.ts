@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
+import { fastifyPaths } from '../http/paths.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Call, CallKind, Sink } from './call.ts'
 import { ClientGone } from './client-gone.ts'
@@ -16,11 +17,15 @@ export interface CallRoute {
   readonly kind: CallKind
 }
 
+/** A path that names the model is bound by those who know what becomes of that name. */
+const isModelPath = (path: string): boolean => path.includes(':model')
+
 /** Serves model calls. Bodies and answers are bytes here: they must reach the other side as they are. */
 export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: readonly CallRoute[]): void {
   for (const { route, kind } of routes) {
     const answer = createAnswer(gateway, route)
-    serveBytes(app, { route, url: route.path }, (received, reply) => answer(received, reply, { kind }))
+    for (const url of fastifyPaths(route).filter(path => !isModelPath(path)))
+      serveBytes(app, { route, url }, (received, reply) => answer(received, reply, { kind }))
   }
 }
 

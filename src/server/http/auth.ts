@@ -89,7 +89,7 @@ function presentedBy(request: IncomingMessage, access: Access): Presented {
   return { key: password, ticket, isFromBrowser: password !== undefined }
 }
 
-/** The key of a request: Bearer, then x-api-key, then what the route allows besides: x-goog-api-key, `?key=`. */
+/** The key of a request: Bearer, then x-api-key, then what the route allows besides: api-key, x-goog-api-key, `?key=`. */
 function presentedKey(request: IncomingMessage, access: Access): string | undefined {
   const { headers, rawHeaders } = request
   const { authorization } = headers
@@ -99,6 +99,8 @@ function presentedKey(request: IncomingMessage, access: Access): string | undefi
   if (bearer) return bearer[1]?.trim() ?? ''
   const apiKey = headers['x-api-key']
   if (typeof apiKey === 'string') return apiKey
+  const azureKey = headers['api-key']
+  if (typeof azureKey === 'string' && request.url?.startsWith('/openai/')) return azureKey
   if (access === 'google-key') {
     const googleKey = headers['x-goog-api-key']
     if (typeof googleKey === 'string') return googleKey

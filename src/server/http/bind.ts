@@ -6,7 +6,7 @@ import type { Actor, Caller } from './caller.ts'
 import { CsvFile, sendCsv } from './csv-file.ts'
 import { type Idempotency, idempotencyOf } from './idempotency.ts'
 import { type IgnoredField, ignoredHeader, ignoredIn, ignoredValue } from './ignored-fields.ts'
-import { fastifyPath } from './paths.ts'
+import { fastifyPaths } from './paths.ts'
 import { meantBy, type UnknownField, unknownFields } from './unknown-fields.ts'
 
 /** What a handler may need to know of the request besides its input. */
@@ -31,12 +31,21 @@ type Answer<R extends Route> = Result<R> | (R['hasCsv'] extends true ? CsvFile :
 
 export type Handler<R extends Route> = (input: Input<R>, caller: Caller, meta: Meta) => Promise<Answer<R>>
 
-/** Serves `route` with `handler`. The server's hooks read the route back from `config`. */
+/** Serves `route`, under each of its paths, with `handler`. The server's hooks read the route back from `config`. */
 export function bind<R extends Route>(app: FastifyInstance, route: R, handler: Handler<R>): void {
+  for (const url of fastifyPaths(route)) bindAt(app, url, { route, handler })
+}
+
+interface Bound<R extends Route> {
+  readonly route: R
+  readonly handler: Handler<R>
+}
+
+function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, handler }: Bound<R>): void {
   const status = successStatus(route)
   app.route({
     method: route.method,
-    url: fastifyPath(route),
+    url,
     config: { route },
     // Load balancers probe the health routes with HEAD.
     exposeHeadRoute: route.access === 'public',

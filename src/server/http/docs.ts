@@ -23,12 +23,14 @@ export function serveDocs(app: FastifyInstance): void {
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.home),
+    exposeHeadRoute: true,
     config: { route: systemRoutes.home },
     handler: async (_request, reply) => reply.redirect(systemRoutes.docs.path),
   })
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.docs),
+    exposeHeadRoute: true,
     config: { route: systemRoutes.docs },
     handler: async (_request, reply) =>
       reply
@@ -43,6 +45,7 @@ export function serveDocs(app: FastifyInstance): void {
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.docsScript),
+    exposeHeadRoute: true,
     config: { route: systemRoutes.docsScript },
     handler: async (_request, reply) =>
       reply

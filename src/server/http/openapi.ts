@@ -43,10 +43,11 @@ export function openApiDocument(): Record<string, unknown> {
 }
 
 function operation(route: Route & { readonly group: string }): Record<string, unknown> {
-  const { id, summary, group, access, params, query, body, bodyOptional = false } = route
+  const { id, summary, group, access, params, query, body, bodyOptional = false, aliases = [] } = route
   return {
     operationId: id,
     summary,
+    ...(aliases.length > 0 && { description: `Also served at ${aliases.map(path => `\`${path}\``).join(', ')}.` }),
     tags: [group],
     security: securityOf(route),
     ...((params || query) && { parameters: [...parameters('path', params), ...parameters('query', query)] }),

@@ -1,10 +1,14 @@
-import { allRoutes } from '../../contract/api.ts'
+import { everyPath } from '../../contract/api.ts'
 import type { Route } from '../../contract/route.ts'
 
 /** A route's path as the HTTP library spells it: `:name` for `{name}`. */
-export const fastifyPath = ({ path }: Route): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+export const fastifyPath = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
-const patterns = allRoutes.map(({ method, path }) => ({
+/** The paths of a route and of its aliases as the HTTP library spells them. */
+export const fastifyPaths = ({ path, aliases = [] }: Route): string[] =>
+  [path, ...aliases].map(each => fastifyPath({ path: each }))
+
+const patterns = everyPath.map(({ method, path }) => ({
   method,
   pattern: new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }))

@@ -6,8 +6,7 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { insteadOf } from '../../contract/not-here.ts'
-import type { ErrorShape, Route } from '../../contract/route.ts'
+import type { Route } from '../../contract/route.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
@@ -19,6 +18,7 @@ import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody } from './json-body.ts'
 import { allowedMethods } from './paths.ts'
+import { needsKey, noSuchPath, pathOf, shapeOfPath } from './unknown-path.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
 
 declare module 'fastify' {
@@ -43,7 +43,6 @@ interface Options {
 }
 
 const defaultBodyLimit = 2 * 1024 * 1024
-const keyedPrefixes = /^\/(api|v1|v1beta|session|mcp)(\/|$|\?)/
 
 /** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
 export function createServer({
@@ -54,7 +53,7 @@ export function createServer({
 }: Options): FastifyInstance {
   /** An unknown path says nothing of itself to a caller without a key. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
-    if (keyedPrefixes.test(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
+    if (needsKey(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
   }
 
   /** A path that the router cannot read: hooks and error handler are never reached. */
@@ -165,12 +164,6 @@ function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
   })
 }
 
-function noSuchPath(url: string): AppError {
-  const path = pathOf(url)
-  const instead = insteadOf(path)
-  return new AppError('not_found', `no such path: ${path.slice(0, 200)}; ${instead ? `${instead}; ` : ''}see /docs`)
-}
-
 function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
   // The library closes the connection after a body that is too large. A client that is still sending would then see a
   // broken connection and never the answer; kept open, the rest is read and dropped, for as long as a request may take.
@@ -204,13 +197,3 @@ function requireJson({ headers }: FastifyRequest): void {
     throw new AppError('unsupported_media_type', 'the content type must be application/json')
   }
 }
-
-function shapeOfPath(url: string): ErrorShape {
-  if (url.startsWith('/api/v1/')) return 'plain'
-  if (/^\/v1\/(messages|models|agents|environments|sessions)/.test(url) || insteadOf(pathOf(url))) return 'anthropic'
-  if (url.startsWith('/v1beta/')) return 'google'
-  return /^\/v1\/(chat|responses|embeddings)/.test(url) ? 'openai' : 'nested'
-}
-
-/** The path without its query, which may hold a key. */
-const pathOf = (url: string): string => url.split('?')[0] ?? ''

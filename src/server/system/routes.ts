@@ -4,7 +4,7 @@ import { systemRoutes } from '../../contract/system.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bind } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi.ts'
-import { fastifyPath } from '../http/paths.ts'
+import { fastifyPath, fastifyPaths } from '../http/paths.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -24,22 +24,25 @@ export function serveSystem(app: FastifyInstance, { readiness, warnings, provide
   const ok = { status: 'ok' as const }
   bind(app, systemRoutes.health, async () => ok)
   bind(app, systemRoutes.live, async () => ok)
-  // Two bodies, one a status of its own: bound by hand.
-  app.route({
-    method: 'GET',
-    url: fastifyPath(systemRoutes.ready),
-    exposeHeadRoute: true,
-    config: { route: systemRoutes.ready },
-    async handler(_request, reply) {
-      const reasons = await readiness.reasons()
-      if (reasons.length > 0) return reply.code(503).send({ status: 'unavailable', reasons })
-      const known = warnings()
-      return reply.send(known.length === 0 ? ok : { ...ok, warnings: known })
-    },
-  })
+  // Two bodies, one with another status: bound by hand.
+  for (const url of fastifyPaths(systemRoutes.ready)) {
+    app.route({
+      method: 'GET',
+      url,
+      exposeHeadRoute: true,
+      config: { route: systemRoutes.ready },
+      async handler(_request, reply) {
+        const reasons = await readiness.reasons()
+        if (reasons.length > 0) return reply.code(503).send({ status: 'unavailable', reasons })
+        const known = warnings()
+        return reply.send(known.length === 0 ? ok : { ...ok, warnings: known })
+      },
+    })
+  }
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.openapi),
+    exposeHeadRoute: true,
     config: { route: systemRoutes.openapi },
     handler: async (_request, reply) => reply.type('application/json; charset=utf-8').send(document),
   })

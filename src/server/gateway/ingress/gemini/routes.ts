@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { geminiRoutes } from '../../../../contract/gemini.ts'
 import type { Model } from '../../../../contract/models.ts'
 import { bind } from '../../../http/bind.ts'
@@ -27,14 +27,18 @@ const methods: ReadonlyMap<string, Method> = new Map([
 
 /** Model calls and the list of models in Google's format. */
 export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
-  // The three methods stand behind ids that hold slashes and colons, which clients send plain as well as encoded.
+  // The three methods stand behind ids that hold slashes and colons, which clients send plain as well as encoded. Google's
+  // older client leaves `models/` out before an id that holds a slash.
   for (const [route, url] of [
     [geminiRoutes.generate, '/v1beta/models/*'],
+    [geminiRoutes.generate, '/v1beta/*'],
     [geminiRoutes.generateV1, '/v1/models/*'],
   ] as const) {
     const answer = createAnswer(gateway, route)
     serveBytes(app, { route, url }, async (received, reply) => {
-      const { model, method } = called(received.request)
+      const path = (received.request.params as { '*': string })['*']
+      if (url === '/v1beta/*' && !path.includes(':')) return void reply.callNotFound()
+      const { model, method } = called(path)
       const { alt } = received.request.query as { alt?: unknown }
       return answer(received, reply, {
         kind: method.kind,
@@ -63,9 +67,8 @@ export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
   )
 }
 
-/** The model and the method that an address names: `a/b:generateContent`. */
-function called(request: FastifyRequest): { readonly model: string; readonly method: Method } {
-  const path = (request.params as { '*': string })['*']
+/** The model and the method that the end of a path names: `a/b:generateContent`. */
+function called(path: string): { readonly model: string; readonly method: Method } {
   const colon = path.lastIndexOf(':')
   const method = methods.get(path.slice(colon + 1))
   if (colon < 0 || !method)
