@@ -123,18 +123,18 @@ async function stalledPhase(bench: Bench, stage: Stage, { path, isLive }: Kind) 
   bench.defer(() => clearInterval(sampling))
   const sockets = await Promise.all(Array.from({ length: stalledReaders }, () => openStalled(target, path(filled))))
   await eventually(() => socketCount(pid) >= socketsBefore + stalledReaders, { what: 'the stalled readers' })
-  const openedAt = performance.now()
+  if (isLive) await announce(pool, filled)
+  const behindAt = performance.now()
   let cutS = Number.POSITIVE_INFINITY
   const cutting = eventually(() => socketCount(pid) <= socketsBefore + stalledReaders / 20, {
     withinMs: phaseS * 1_000,
     what: 'the cut of all stalled readers',
   }).then(
     () => {
-      cutS = (performance.now() - openedAt) / 1_000
+      cutS = (performance.now() - behindAt) / 1_000
     },
     () => undefined,
   )
-  if (isLive) await announce(pool, filled)
   const p99Ms = percentile(await deliveries(stage), 0.99)
   await cutting
   clearInterval(sampling)
@@ -145,12 +145,12 @@ async function stalledPhase(bench: Bench, stage: Stage, { path, isLive }: Kind) 
   return { mb, cutS, p99Ms }
 }
 
-/** 100 MB of news for those who follow every session. */
+/** 100 MB of news for those who follow every session: in the log before the hint of the last one comes. */
 async function announce(pool: Pool, sessionId: string): Promise<void> {
   const events = eventStore(pool)
   await events.append(sessionId, [withId({ type: 'session.status_running', prompt_id: 'msg_x', run_id: 'run_x' })])
-  const content = [{ type: 'text', text: 'x'.repeat(log.eventBytes) }]
-  for (let at = 0; at < log.count; at++) await events.append(sessionId, [withId({ type: 'agent.message', content })])
+  await fillLog(pool, sessionId, log)
+  await events.append(sessionId, [withId({ type: 'agent.message', content: [] })])
 }
 
 /** Writes events as another replica does; how long each took to each healthy reader, in milliseconds. */

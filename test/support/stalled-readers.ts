@@ -11,7 +11,9 @@ export async function fillLog(
   size: { count: number; eventBytes: number },
 ): Promise<void> {
   const text = `
-    with given as (select json_build_object('content', repeat('x', $3))::text as payload),
+    with given as (select
+      json_build_object('content', json_build_array(json_build_object('type', 'text', 'text', repeat('x', $3))))::text
+        as payload),
     held as (
       update sessions set next_seq = next_seq + $2 where id = $1 returning next_seq - $2 as first, fence
     )

@@ -7,6 +7,8 @@ export const heartbeatMs = 10_000
 const defaultSlowReaderMs = 30_000
 /** What a stream writes without waiting for a turn. */
 const freeBytes = 64 * 1024
+/** What a reader must take while it is waited for; a socket that nobody reads takes a little now and then. */
+const progressBytes = 256 * 1024
 
 /** Of every answer that is a stream of events. */
 export const eventStreamHeaders = {
@@ -16,7 +18,10 @@ export const eventStreamHeaders = {
   'referrer-policy': 'no-referrer',
 } as const
 
-/** Writes frames to one reader, much of it in turns with others, and waits for it; a reader that does not drain for 30 s is cut, and resumes later. */
+/**
+ * Writes frames to one reader, much of it in turns with others, and waits for it. A reader that was waited for 30 s, and took
+ * less than 256 KB meanwhile, is cut; it resumes later.
+ */
 export class FrameWriter {
   readonly #response: ServerResponse
   readonly #signal: AbortSignal
@@ -24,6 +29,9 @@ export class FrameWriter {
   /** Bytes since the last turn. */
   #written = 0
   #isQueued = false
+  /** How long the reader was waited for, and what it took meanwhile. */
+  #waitedMs = 0
+  #taken = 0
 
   constructor(response: ServerResponse, signal: AbortSignal, slowReaderMs = defaultSlowReaderMs) {
     this.#response = response
@@ -39,17 +47,20 @@ export class FrameWriter {
 
   /** False when the reader is gone or was cut. */
   async write(frame: string | Buffer): Promise<boolean> {
-    this.#written += Buffer.byteLength(frame)
-    if (this.#written > freeBytes) {
-      const bytes = this.#written
-      this.#written = 0
-      this.#isQueued = true
-      await writeTurns.take(bytes)
-      this.#isQueued = false
-    }
+    const bytes = Buffer.byteLength(frame)
+    this.#written += bytes
+    if (this.#written > freeBytes) await this.#turn()
     if (this.#signal.aborted) return false
     if (this.#response.write(frame)) return true
-    return this.#drained()
+    const startedMs = performance.now()
+    if (!(await this.#drained())) return false
+    this.#waitedMs += performance.now() - startedMs
+    this.#taken += bytes
+    if (this.#taken >= progressBytes) {
+      this.#waitedMs = 0
+      this.#taken = 0
+    }
+    return true
   }
 
   /** Ends the stream; a reader that does not take the rest in time is cut. */
@@ -58,6 +69,14 @@ export class FrameWriter {
     if (this.#response.destroyed) return
     const timer = setTimeout(() => this.#response.destroy(), this.#slowReaderMs)
     this.#response.once('close', () => clearTimeout(timer))
+  }
+
+  async #turn(): Promise<void> {
+    const bytes = this.#written
+    this.#written = 0
+    this.#isQueued = true
+    await writeTurns.take(bytes)
+    this.#isQueued = false
   }
 
   #drained(): Promise<boolean> {
@@ -73,7 +92,7 @@ export class FrameWriter {
       const timer = setTimeout(() => {
         this.#response.destroy()
         settle(false)
-      }, this.#slowReaderMs)
+      }, this.#slowReaderMs - this.#waitedMs)
       this.#response.once('drain', onDrain)
       this.#signal.addEventListener('abort', onGone, { once: true })
     })

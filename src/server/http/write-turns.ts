@@ -1,5 +1,5 @@
 /** What all streams of the process may write before other work has its turn. About 1 ms of copying. */
-const bytesPerTurn = 512 * 1024
+const bytesPerTurn = 1024 * 1024
 
 /**
  * Who may write much: in the order of asking, so many bytes each time the event loop comes round. A stream with a backlog
