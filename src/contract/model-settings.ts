@@ -16,6 +16,7 @@ export const ModelParams = Type.Object(
     api_base: text,
     api_key: text,
     protocol: text,
+    protocols: optional(Type.Array(Text, { maxItems: 20 })),
     weight: number,
     headers: optional(Type.Record(Type.String(), Text)),
     timeouts: optional(Type.Record(Type.String(), Type.Integer({ minimum: 1 }))),

@@ -10,7 +10,9 @@ export type Source = Static<typeof Source>
 export const Provider = Type.Object({
   id: Type.String(),
   name: Type.String(),
-  protocol: Type.String({ description: 'What its models are spoken to in, unless a model says otherwise' }),
+  protocols: Type.Array(Type.String(), {
+    description: 'What its servers speak unless a model says otherwise; the first takes calls in all other formats',
+  }),
   default_api_base: Nullable(
     Type.String({ description: 'null: the address has to be given, or follows from a region' }),
   ),

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { Config, Deployment, PriceSettings, RouterSettings } from '../../src/server/config/config.ts'
 import { defaultPrices } from '../../src/server/config/prices-of-file.ts'
 import { defaultRouter } from '../../src/server/config/router-of-file.ts'
+import type { Target } from '../../src/server/gateway/call.ts'
 import { createGateway } from '../../src/server/gateway/gateway.ts'
 import { serveGemini } from '../../src/server/gateway/ingress/gemini/routes.ts'
 import { serveOpenAi } from '../../src/server/gateway/ingress/routes.ts'
@@ -146,13 +147,20 @@ function createWaiters(rows: readonly unknown[]) {
   }
 }
 
+/** A model at a deployment as calls in formats that it lacks get it. */
+export const targetAt = (deployment: Deployment, upstreamModel = deployment.upstreamModel): Target => ({
+  deployment,
+  upstreamModel,
+  protocol: deployment.protocols[0],
+})
+
 /** A deployment of Anthropic's format at `apiBase`, as a configuration would make it. */
 export const deploymentAt = (apiBase: string, changes: Partial<Deployment> = {}): Deployment => ({
   id: 'test.1',
   alias: 'test-model',
   provider: 'anthropic',
   upstreamModel: 'test-model',
-  protocol: 'anthropic-messages',
+  protocols: ['anthropic-messages'],
   apiBase,
   apiKey: 'sk-provider-canary-0001',
   headers: {},

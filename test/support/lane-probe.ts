@@ -8,6 +8,7 @@ import { createPools } from '../../src/server/gateway/upstream/pools.ts'
 import { createSend } from '../../src/server/gateway/upstream/send.ts'
 import { AppError } from '../../src/server/platform/errors.ts'
 import { createOutbound, type Lookup } from '../../src/server/platform/outbound.ts'
+import { targetAt } from './gateway-app.ts'
 
 interface Options {
   readonly wire: Wire
@@ -90,7 +91,7 @@ export function probeLane({ wire, deployment, pingAfterMs = 15_000, holdBackMs =
         signal: new AbortController().signal,
         ...part,
       } as Call
-      const target = { deployment, upstreamModel: ask.model === alias ? upstreamModel : ask.model }
+      const target = targetAt(deployment, ask.model === alias ? upstreamModel : ask.model)
       const ownHeaders = { 'x-switchyard-request-id': call.requestId }
       try {
         const ending = await lane({ call, ask, target, ownHeaders, startedMs: performance.now() }, sink)

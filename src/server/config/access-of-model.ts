@@ -19,9 +19,9 @@ const googleFields = ['vertex_project', 'vertex_location', 'vertex_credentials']
 
 /** What a deployment at a cloud needs besides its address. No message holds a value of a secret. */
 export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
-  const { provider, protocol } = options.route
-  const isAws = provider === 'bedrock' || protocol === 'bedrock-converse' || protocol === 'bedrock-invoke'
-  const isGoogle = provider === 'vertex' || protocol === 'vertex-anthropic'
+  const { provider, protocols } = options.route
+  const isAws = provider === 'bedrock' || protocols.some(name => name.startsWith('bedrock-'))
+  const isGoogle = provider === 'vertex' || protocols.includes('vertex-anthropic')
   if (!isAws) refuseForeign(options, awsFields, 'bedrock')
   if (!isGoogle) refuseForeign(options, googleFields, 'vertex')
   if (isAws) refuseUnsendable(options)

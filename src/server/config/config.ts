@@ -1,6 +1,6 @@
 import type { RequestLogSettings } from '../platform/request-log.ts'
 
-/** The wire protocols that a deployment can speak. `demo` is the scripted model in process; no file can name it. */
+/** The protocols that an upstream can serve. `demo` is the scripted model in process; no file can name it. */
 export type Protocol =
   | 'anthropic-messages'
   | 'openai-chat'
@@ -83,6 +83,9 @@ export interface PriceSettings {
   readonly unknown: 'refuse' | 'allow' | 'budgeted'
 }
 
+/** The protocols that an upstream serves. The first is its default: it takes the calls of clients whose format it lacks. */
+export type Protocols = readonly [Protocol, ...Protocol[]]
+
 /** One upstream that can serve an alias. */
 export interface Deployment {
   /** Stable and public: never a host or a key. */
@@ -92,7 +95,8 @@ export interface Deployment {
   readonly provider: string
   /** The model's name upstream; a `*` stands for what the alias's `*` matched. */
   readonly upstreamModel: string
-  readonly protocol: Protocol
+  /** One alone is pinned: every call is made in it. */
+  readonly protocols: Protocols
   /** Base address without a trailing slash; a path prefix is kept. */
   readonly apiBase: string
   readonly apiKey: string | undefined

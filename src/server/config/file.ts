@@ -21,7 +21,9 @@ export interface ModelParams {
   readonly model: string
   readonly api_base?: string
   readonly api_key?: string
+  /** Pins one. */
   readonly protocol?: string
+  readonly protocols?: readonly (string | undefined)[]
   readonly weight?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly timeouts?: Readonly<Record<'connect_ms' | 'first_byte_ms' | 'idle_ms' | 'total_ms', number | undefined>>
@@ -128,6 +130,7 @@ const params: Shape = {
     api_base: text,
     api_key: text,
     protocol: text,
+    protocols: texts,
     weight: { kind: 'number', min: 0 },
     headers: { kind: 'by name', of: text },
     timeouts: { kind: 'block', keys: { connect_ms: whole, first_byte_ms: whole, idle_ms: whole, total_ms: whole } },

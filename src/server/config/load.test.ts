@@ -133,14 +133,14 @@ test('each provider key of the environment enables provider/*; Claude models als
   }
   const config = load({ env })
   assert.deepEqual(
-    config.deployments.map(({ alias, protocol, apiBase, apiKey }) => [alias, protocol, apiBase, apiKey]),
+    config.deployments.map(({ alias, protocols, apiBase, apiKey }) => [alias, protocols.join(' '), apiBase, apiKey]),
     [
       ['anthropic/*', 'anthropic-messages', 'https://api.anthropic.com', 'a'],
       ['claude-*', 'anthropic-messages', 'https://api.anthropic.com', 'a'],
-      ['openai/*', 'openai-responses', 'https://api.openai.com/v1', 'o'],
+      ['openai/*', 'openai-responses openai-chat', 'https://api.openai.com/v1', 'o'],
       ['gemini/*', 'gemini', 'https://generativelanguage.googleapis.com', 'g'],
-      ['openrouter/*', 'anthropic-messages', 'https://openrouter.ai/api', 'r'],
-      ['ollama/*', 'anthropic-messages', 'http://127.0.0.1:11434', undefined],
+      ['openrouter/*', 'anthropic-messages openai-chat', 'https://openrouter.ai/api', 'r'],
+      ['ollama/*', 'anthropic-messages openai-chat', 'http://127.0.0.1:11434', undefined],
     ],
   )
   assert.deepEqual(config.outboundAllow, ['127.0.0.1:11434'])
@@ -193,7 +193,7 @@ demo: false
     alias: 'opus',
     provider: 'anthropic',
     upstreamModel: 'claude-opus-5',
-    protocol: 'anthropic-messages',
+    protocols: ['anthropic-messages'],
     apiBase: 'https://api.anthropic.com',
     apiKey: 'k',
     headers: { 'anthropic-beta': 'x', 'x-team': 'blue' },
@@ -282,7 +282,7 @@ const faults = [
   [
     'a mistyped provider',
     model('model: antropic/x'),
-    '4: model_list[0].params.model names the unknown provider antropic; did you mean anthropic?; for another one give protocol and api_base',
+    '4: model_list[0].params.model names the unknown provider antropic; did you mean anthropic?; for another one give protocols and api_base',
   ],
   ['a provider without address', model('model: azure/x'), '4: model_list[0].params.api_base is required for azure'],
   [

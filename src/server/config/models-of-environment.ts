@@ -1,5 +1,13 @@
 import type { Deployment, Environment } from './config.ts'
-import { defaultTimeouts, deploymentId, isUnsendable, plainBase, providers, wildcardsOf } from './providers.ts'
+import {
+  defaultTimeouts,
+  deploymentId,
+  isUnsendable,
+  messagesAndChat,
+  plainBase,
+  providers,
+  wildcardsOf,
+} from './providers.ts'
 
 /** What the environment alone enables. */
 export interface EnvironmentModels {
@@ -25,25 +33,25 @@ export function keysOfEnvironment(env: Environment): Record<string, string> {
 /** The deployments of the environment alone: each provider's key enables `provider/*`. Gaps: section 2. */
 export function modelsOfEnvironment({ env, report }: Options): EnvironmentModels {
   const keys = keysOfEnvironment(env)
-  const keyed = Object.entries(providers).flatMap(([provider, { protocol, apiBase, keyVariable }]) => {
+  const keyed = Object.entries(providers).flatMap(([provider, { protocols, apiBase, keyVariable }]) => {
     const apiKey = keys[provider]
     if (apiKey === undefined || apiBase === undefined) return []
     if (isUnsendable(apiKey)) report(`${keyVariable} holds a character that no HTTP header can carry`)
-    return wildcardsOf(provider).map(names => wildcard({ ...names, provider, protocol, apiBase, apiKey }))
+    return wildcardsOf(provider).map(names => wildcard({ ...names, provider, protocols, apiBase, apiKey }))
   })
   const host = env['OLLAMA_HOST']?.trim()
   const url = host ? ollamaUrl(host) : undefined
   if (host && url === undefined) report('OLLAMA_HOST must be host:port or an http:// address')
   if (url === undefined) return { deployments: keyed, implicitAllow: [] }
-  const protocol = 'anthropic-messages'
-  const ollama = { provider: 'ollama', protocol, apiBase: plainBase(url, protocol), apiKey: undefined } as const
+  const protocols = messagesAndChat
+  const ollama = { provider: 'ollama', protocols, apiBase: plainBase(url, protocols), apiKey: undefined }
   return {
     deployments: [...keyed, ...wildcardsOf('ollama').map(names => wildcard({ ...names, ...ollama }))],
     implicitAllow: [`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`],
   }
 }
 
-type Given = Pick<Deployment, 'alias' | 'upstreamModel' | 'provider' | 'protocol' | 'apiBase' | 'apiKey'>
+type Given = Pick<Deployment, 'alias' | 'upstreamModel' | 'provider' | 'protocols' | 'apiBase' | 'apiKey'>
 
 const wildcard = (given: Given): Deployment => ({
   ...given,

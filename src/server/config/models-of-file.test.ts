@@ -84,14 +84,48 @@ const routes = [
   [
     'Azure at its own address',
     { model: 'azure/gpt', api_base: 'https://r.openai.azure.com/openai/v1/', api_key: 'k' },
-    ['openai-responses', 'https://r.openai.azure.com/openai/v1', undefined],
+    ['openai-responses openai-chat', 'https://r.openai.azure.com/openai/v1', undefined],
+  ],
+  [
+    'a server of two protocols, by the base address of Messages',
+    {
+      model: 'vllm/x',
+      protocols: ['openai-chat', 'anthropic-messages'],
+      api_base: 'https://vllm.example/v1/',
+      api_key: 'k',
+    },
+    ['openai-chat anthropic-messages', 'https://vllm.example', undefined],
+  ],
+  [
+    'a server of both of OpenAI’s protocols, by their own base address',
+    {
+      model: 'openai-compatible/x',
+      protocols: ['openai-chat', 'openai-responses'],
+      api_base: 'https://vllm.example/v1',
+    },
+    ['openai-chat openai-responses', 'https://vllm.example/v1', undefined],
+  ],
+  [
+    'OpenAI, pinned',
+    { model: 'openai/gpt', protocol: 'openai-chat' },
+    ['openai-chat', 'https://api.openai.com/v1', undefined],
+  ],
+  [
+    'OpenRouter, pinned to Chat',
+    { model: 'openrouter/x', protocol: 'openai-chat', api_key: 'k' },
+    ['openai-chat', 'https://openrouter.ai/api/v1', undefined],
+  ],
+  [
+    'OpenRouter, with its third protocol',
+    { model: 'openrouter/x', protocols: ['anthropic-messages', 'openai-chat', 'openai-responses'], api_key: 'k' },
+    ['anthropic-messages openai-chat openai-responses', 'https://openrouter.ai/api', undefined],
   ],
 ] as const
 
 for (const [name, params, expected] of routes) {
   test(`a model is reached: ${name}`, () => {
-    const { protocol, apiBase, aws, google } = deploymentOf(params) ?? {}
-    assert.deepEqual([protocol, apiBase, aws?.region ?? google?.location], expected)
+    const { protocols, apiBase, aws, google } = deploymentOf(params) ?? {}
+    assert.deepEqual([protocols?.join(' '), apiBase, aws?.region ?? google?.location], expected)
   })
 }
 
@@ -110,7 +144,16 @@ test('a service account is read from a file or from its text, and may name the p
 })
 
 const vertex = { model: 'vertex/gemini-3-pro', vertex_project: 'p' }
+const known =
+  'must be one of anthropic-messages, openai-chat, openai-responses, gemini, bedrock-converse, bedrock-invoke, vertex-anthropic'
 const faults = [
+  [
+    'a pin and a list',
+    { model: 'openai/x', protocol: 'openai-chat', protocols: ['openai-chat'] },
+    'protocol and protocols exclude each other; keep one',
+  ],
+  ['a list of none', { model: 'openai/x', protocols: [] }, 'protocols must name at least one protocol'],
+  ['an unknown one in the list', { model: 'openai/x', protocols: ['openai-chat', 'soap'] }, `protocols[1] ${known}`],
   [
     'two total time-outs',
     { model: 'anthropic/x', timeout: 3, timeouts: { total_ms: 3 } },

@@ -1,10 +1,11 @@
-import type { Protocol, UpstreamTimeouts } from './config.ts'
+import type { Protocol, Protocols, UpstreamTimeouts } from './config.ts'
 
 /** What is known of a provider by its name alone. */
 export interface Provider {
   /** As people call it. */
   readonly name: string
-  readonly protocol: Protocol
+  /** The default first. */
+  readonly protocols: Protocols
   /** Undefined: the operator must name the address. */
   readonly apiBase?: string
   /** The variable with its key. Without a model list it enables `provider/*` by itself. */
@@ -13,40 +14,48 @@ export interface Provider {
   readonly keyless?: true
 }
 
+/** Of servers that serve both below one address. */
+export const messagesAndChat: Protocols = ['anthropic-messages', 'openai-chat']
+
 /**
- * The known providers. OpenRouter and Ollama serve Anthropic's format themselves (our choice: raw relay loses nothing);
- * `protocol: openai-chat` picks their other one.
+ * The known providers, with the protocols that all of their models can be called in. Google's Chat Completions is left
+ * out (our choice: it refuses a tool's result when the client did not keep Google's signature), but can be configured.
  */
 export const providers: Readonly<Record<string, Provider>> = {
   anthropic: {
     name: 'Anthropic',
-    protocol: 'anthropic-messages',
+    protocols: ['anthropic-messages'],
     apiBase: 'https://api.anthropic.com',
     keyVariable: 'ANTHROPIC_API_KEY',
   },
   openai: {
     name: 'OpenAI',
-    protocol: 'openai-responses',
+    protocols: ['openai-responses', 'openai-chat'],
     apiBase: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
   },
-  'openai-compatible': { name: 'OpenAI-compatible server', protocol: 'openai-chat', keyless: true },
-  azure: { name: 'Azure OpenAI', protocol: 'openai-responses' },
+  'openai-compatible': { name: 'OpenAI-compatible server', protocols: ['openai-chat'], keyless: true },
+  azure: { name: 'Azure OpenAI', protocols: ['openai-responses', 'openai-chat'] },
   gemini: {
     name: 'Google Gemini',
-    protocol: 'gemini',
+    protocols: ['gemini'],
     apiBase: 'https://generativelanguage.googleapis.com',
     keyVariable: 'GEMINI_API_KEY',
   },
-  vertex: { name: 'Google Vertex AI', protocol: 'gemini' },
-  bedrock: { name: 'Amazon Bedrock', protocol: 'bedrock-converse' },
+  vertex: { name: 'Google Vertex AI', protocols: ['gemini'] },
+  bedrock: { name: 'Amazon Bedrock', protocols: ['bedrock-converse'] },
   openrouter: {
     name: 'OpenRouter',
-    protocol: 'anthropic-messages',
+    protocols: messagesAndChat,
     apiBase: 'https://openrouter.ai/api',
     keyVariable: 'OPENROUTER_API_KEY',
   },
-  ollama: { name: 'Ollama', protocol: 'anthropic-messages', apiBase: 'http://127.0.0.1:11434', keyless: true },
+  ollama: {
+    name: 'Ollama',
+    protocols: messagesAndChat,
+    apiBase: 'http://127.0.0.1:11434',
+    keyless: true,
+  },
 }
 
 /** What is known of `provider`; undefined for a name that only an operator knows. */
@@ -89,7 +98,7 @@ function vertexBase(location: string): string {
 }
 
 /** The protocols that a configuration file may name. */
-export const protocols: readonly Protocol[] = [
+export const protocolNames: readonly Protocol[] = [
   'anthropic-messages',
   'openai-chat',
   'openai-responses',
@@ -106,10 +115,13 @@ export const defaultTimeouts: UpstreamTimeouts = {
   totalMs: 600_000,
 }
 
-/** A base address in its one spelling: no slash at the end, and no `/v1`, which Anthropic's paths bring along. */
-export function plainBase(url: URL, protocol: Protocol): string {
+/**
+ * A base address in its one spelling: no slash at the end, and no `/v1` where Messages is served, whose paths bring it
+ * along. `basePathOf` knows where the other protocols are served below it.
+ */
+export function plainBase(url: URL, protocols: Protocols): string {
   const path = url.pathname.replace(/\/+$/, '')
-  return `${url.origin}${protocol === 'anthropic-messages' ? path.replace(/\/v1$/, '') : path}`
+  return `${url.origin}${protocols.includes('anthropic-messages') ? path.replace(/\/v1$/, '') : path}`
 }
 
 /** A deployment's public id: its alias in characters that any header can carry, and its place among those of that alias. */

@@ -1,10 +1,10 @@
 import { closestTo } from '../platform/closest.ts'
-import type { Deployment, Protocol } from './config.ts'
+import type { Deployment, Protocol, Protocols } from './config.ts'
 import type { ModelParams, Say } from './file.ts'
-import { cloudBase, plainBase, protocols, providerOf, providers } from './providers.ts'
+import { cloudBase, type Provider, plainBase, protocolNames, providerOf, providers } from './providers.ts'
 
 /** Where a model is served, and in which format. */
-export type ModelRoute = Pick<Deployment, 'provider' | 'upstreamModel' | 'protocol' | 'apiBase'> & {
+export type ModelRoute = Pick<Deployment, 'provider' | 'upstreamModel' | 'protocols' | 'apiBase'> & {
   /** True: the provider's own address, to which its key of the environment may go; false for one that was named. */
   readonly isOwnAddress: boolean
 }
@@ -14,9 +14,9 @@ interface Options {
   readonly say: Say
 }
 
-/** Provider, protocol and address of a `<provider>/<upstream id>`; undefined once a fault of them was reported. */
+/** Provider, protocols and address of a `<provider>/<upstream id>`; undefined once a fault of them was reported. */
 export function checkedRoute({ params, say }: Options): ModelRoute | undefined {
-  const { model, protocol, api_base } = params
+  const { model, api_base } = params
   const slash = model.indexOf('/')
   const provider = model.slice(0, slash)
   const upstreamModel = model.slice(slash + 1)
@@ -26,29 +26,63 @@ export function checkedRoute({ params, say }: Options): ModelRoute | undefined {
   }
   const known = providerOf(provider)
   const isVertexClaude = provider === 'vertex' && upstreamModel.startsWith('claude')
-  const spoken = checkedProtocol(protocol, isVertexClaude ? 'vertex-anthropic' : known?.protocol, say)
-  if (spoken === undefined) {
-    if (protocol === undefined) say(`model names the unknown provider ${provider}${meant(provider)}`, 'model')
+  const given = givenProtocols(params, say)
+  if (given === 'wrong') return undefined
+  const protocols = given ?? (isVertexClaude ? vertexClaude : known?.protocols)
+  if (protocols === undefined) {
+    say(`model names the unknown provider ${provider}${meant(provider)}`, 'model')
     return undefined
   }
-  const base = api_base ?? known?.apiBase ?? regionalBase({ provider, params, say })
+  const base = api_base ?? ownBase(known, protocols) ?? regionalBase({ provider, params, say })
   if (base === undefined) return undefined
   const url = checkedBase(base, say)
   if (!url) return undefined
   const isOwnAddress = api_base === undefined
-  return { provider, upstreamModel, protocol: spoken, apiBase: plainBase(url, spoken), isOwnAddress }
+  return { provider, upstreamModel, protocols, apiBase: plainBase(url, protocols), isOwnAddress }
 }
 
 function meant(provider: string): string {
   const near = closestTo(provider, Object.keys(providers))
-  return `${near === undefined ? '' : `; did you mean ${near}?`}; for another one give protocol and api_base`
+  return `${near === undefined ? '' : `; did you mean ${near}?`}; for another one give protocols and api_base`
 }
 
-function checkedProtocol(given: string | undefined, fallback: Protocol | undefined, say: Say): Protocol | undefined {
-  if (given === undefined) return fallback
-  const found = protocols.find(protocol => protocol === given)
-  if (found === undefined) say(`protocol must be one of ${protocols.join(', ')}`, 'protocol')
+const vertexClaude: Protocols = ['vertex-anthropic']
+
+/** What `protocol` or `protocols` says; undefined when neither is there, `wrong` once a fault of them was reported. */
+function givenProtocols(params: Partial<ModelParams>, say: Say): Protocols | 'wrong' | undefined {
+  const { protocol, protocols: list } = params
+  if (protocol !== undefined && list !== undefined) {
+    say('protocol and protocols exclude each other; keep one', 'protocol')
+    return 'wrong'
+  }
+  if (protocol !== undefined) {
+    const pinned = checkedProtocol(protocol, 'protocol', say)
+    return pinned ? [pinned] : 'wrong'
+  }
+  return list && checkedList(list, say)
+}
+
+function checkedList(list: readonly (string | undefined)[], say: Say): Protocols | 'wrong' {
+  const found = list.flatMap((name, index) =>
+    // What is no text has been reported by the reader of the file.
+    name === undefined ? [] : (checkedProtocol(name, `protocols[${index}]`, say) ?? []),
+  )
+  const [first, ...others] = new Set(found)
+  if (list.length === 0) say('protocols must name at least one protocol', 'protocols')
+  return first === undefined || found.length < list.length ? 'wrong' : [first, ...others]
+}
+
+function checkedProtocol(given: string, field: string, say: Say): Protocol | undefined {
+  const found = protocolNames.find(protocol => protocol === given)
+  if (found === undefined) say(`${field} must be one of ${protocolNames.join(', ')}`, field.replace(/\[.*/, ''))
   return found
+}
+
+/** A provider's own address. One that brings Messages below `/v1` has OpenAI's formats there too. */
+function ownBase(known: Provider | undefined, protocols: Protocols): string | undefined {
+  const isOpenAiOnly = protocols.every(name => name.startsWith('openai-'))
+  const isBelowV1 = isOpenAiOnly && known?.protocols.includes('anthropic-messages')
+  return isBelowV1 && known?.apiBase ? `${known.apiBase}/v1` : known?.apiBase
 }
 
 /** The address of a cloud's region. The name of a region becomes a part of a host: nothing else may be in it. */

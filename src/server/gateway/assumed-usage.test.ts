@@ -38,7 +38,7 @@ async function pair(protocol: SpokenProtocol, { outputTokensPerSecond = 1e12, to
         alias: 'm',
         upstreamModel: spoken[protocol].model,
         provider: spoken[protocol].provider,
-        protocol,
+        protocols: [protocol],
         prices: { input: 1, output: 1 },
         timeouts: { connectMs: 1_000, firstByteMs: totalMs, idleMs: totalMs, totalMs },
       }),
@@ -91,7 +91,7 @@ test('V4: embeddings that are left are booked with their input', async () => {
   const app = await startGatewayApp({
     assumedOutputTokensPerSecond: 1e12,
     deployments: [
-      deploymentAt(`http://127.0.0.1:${port}`, { protocol: 'openai-chat', prices: { input: 1, output: 1 } }),
+      deploymentAt(`http://127.0.0.1:${port}`, { protocols: ['openai-chat'], prices: { input: 1, output: 1 } }),
     ],
   })
   after(async () => {

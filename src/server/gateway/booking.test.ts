@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../test/support/gateway-app.ts'
 import { masterCaller } from '../http/caller.ts'
 import { usageRow } from './booking.ts'
 import type { Attempt, Outcome } from './call.ts'
@@ -17,7 +17,7 @@ const attempt: Attempt = {
     signal: new AbortController().signal,
   },
   ask: { model: 'm', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 },
-  target: { deployment: deploymentAt('http://x'), upstreamModel: 'm' },
+  target: targetAt(deploymentAt('http://x'), 'm'),
   ownHeaders: {},
   startedMs: 0,
 }

@@ -1,4 +1,4 @@
-import type { Deployment } from '../config/config.ts'
+import type { Deployment, Protocol } from '../config/config.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Leaving } from '../platform/leaving.ts'
 import type { TokenCounts } from './counting/token-counts.ts'
@@ -72,8 +72,9 @@ export interface Outcome {
   /** What the upstream's protocol could not carry, found in the request or in the answer. */
   readonly degraded?: readonly Degradation[]
   /**
-   * How long the upstream had the request, when its answer ended before it stated the usage: it may bill for all that it
-   * made meanwhile. The ledger gets an estimate then.
+   * How long the upstream may have made output that was not counted: all the time that it had the request, when its answer
+   * ended before it stated the usage; the time before the first content, when it thinks unseen and never states any. It
+   * may bill for all of that. The ledger gets an estimate then.
    */
   readonly unstatedMs?: number
 }
@@ -88,10 +89,16 @@ export interface Ask {
   readonly maxTokens: number
 }
 
-/** A deployment chosen for a call, with the model's name there. */
-export interface Target {
+/** A model at a deployment. */
+export interface DeployedModel {
   readonly deployment: Deployment
+  /** The model's name there. */
   readonly upstreamModel: string
+}
+
+/** A model at a deployment, chosen for a call, with the protocol that the call is made in. */
+export interface Target extends DeployedModel {
+  readonly protocol: Protocol
 }
 
 /** One try of a call at one deployment. */

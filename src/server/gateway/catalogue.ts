@@ -1,13 +1,13 @@
 import type { Deployment } from '../config/config.ts'
 import { notFound } from '../platform/errors.ts'
-import type { Target } from './call.ts'
+import type { DeployedModel } from './call.ts'
 import { isListed } from './prices/price-table.ts'
 
 /** The deployments by the names that clients send. */
 export interface Catalogue {
   readonly deployments: readonly Deployment[]
   /** All deployments that may serve `model`, each with its own name for it. Throws `not_found` for an unknown one. */
-  resolve(model: string): readonly Target[]
+  resolve(model: string): readonly DeployedModel[]
   has(model: string): boolean
   /** The names, with a provider, under which configured providers have the model of a bare name. */
   namesOf(bare: string): readonly string[]

@@ -17,10 +17,10 @@ const app = await startGatewayApp({
     at('anthropic/*', { upstreamModel: '*' }),
     at('anthropic/special-*', { upstreamModel: 'very-special-*' }),
     at('openrouter/*', { provider: 'openrouter', upstreamModel: '*' }),
-    at('gpt', { provider: 'openai', protocol: 'openai-responses' }),
+    at('gpt', { provider: 'openai', protocols: ['openai-responses'] }),
   ],
-  lanes: (laneFor: LaneFor) => (kind, protocol) =>
-    protocol === 'openai-responses' ? undefined : laneFor(kind, protocol),
+  lanes: (laneFor: LaneFor) => (kind, model) =>
+    model.deployment.provider === 'openai' ? undefined : laneFor(kind, model),
 })
 after(async () => {
   await app.stop()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { knownModels } from './known-models.ts'
 
 test('Anthropic’s models are shown newest first, without the retired and without second names', () => {
-  const models = knownModels({ provider: 'anthropic', protocol: 'anthropic-messages' })
+  const models = knownModels({ provider: 'anthropic', protocols: ['anthropic-messages'] })
   assert.equal(models[0], 'claude-opus-5-5')
   assert.ok(models.indexOf('claude-sonnet-5') < models.indexOf('claude-opus-4-8'))
   assert.ok(models.includes('claude-haiku-4-5'))
@@ -24,7 +24,7 @@ const firsts = [
 ] as const
 for (const [provider, protocol, first] of firsts) {
   test(`${provider}/* over ${protocol} begins with the newest: ${first.source}`, () => {
-    const models = knownModels({ provider, protocol })
+    const models = knownModels({ provider, protocols: [protocol] })
     assert.match(models[0] ?? '', first)
     assert.deepEqual(
       models.filter(model => /embed|image|tts|realtime|audio|:free|:batch/.test(model)),
@@ -34,7 +34,7 @@ for (const [provider, protocol, first] of firsts) {
 }
 
 test('Claude’s models come before all others, as Claude Code shows no other', () => {
-  const isClaude = knownModels({ provider: 'openrouter', protocol: 'anthropic-messages' }).map(id =>
+  const isClaude = knownModels({ provider: 'openrouter', protocols: ['anthropic-messages'] }).map(id =>
     id.includes('claude'),
   )
   assert.ok(isClaude.includes(false))
@@ -43,7 +43,7 @@ test('Claude’s models come before all others, as Claude Code shows no other', 
 
 test('a protocol is shown only models that it can speak to', () => {
   const over = (provider: string, protocol: 'vertex-anthropic' | 'gemini' | 'bedrock-invoke') =>
-    knownModels({ provider, protocol }).map(id =>
+    knownModels({ provider, protocols: [protocol] }).map(id =>
       id.includes('claude') ? 'claude' : id.includes('gemini') ? 'gemini' : id,
     )
   assert.deepEqual([...new Set(over('vertex', 'vertex-anthropic'))], ['claude'])
@@ -53,5 +53,5 @@ test('a protocol is shown only models that it can speak to', () => {
 
 test('where the operator chooses the names, none are made up', () => {
   for (const provider of ['azure', 'ollama', 'openai-compatible', 'switchyard'])
-    assert.deepEqual(knownModels({ provider, protocol: 'openai-chat' }), [])
+    assert.deepEqual(knownModels({ provider, protocols: ['openai-chat'] }), [])
 })

@@ -1,4 +1,4 @@
-import type { Deployment } from '../config/config.ts'
+import type { Deployment, Protocol } from '../config/config.ts'
 import { limitsOf } from './prices/model-limits.ts'
 import { periodAt, type TableModel, tableProvider } from './prices/price-table.ts'
 
@@ -19,7 +19,7 @@ const unshown =
   /audio|computer-use|deep-research|embed|fast|guard|image|instruct|live|moderation|realtime|search|sonic|transcribe|tts|vision|ft[:-]|-\d{4}-\d\d-\d\d|^claude-\d|:/
 
 /** The models that a protocol can speak to where a provider serves several makers. */
-const spokenBy: Partial<Record<Deployment['protocol'], RegExp>> = {
+const spokenBy: Partial<Record<Protocol, RegExp>> = {
   'vertex-anthropic': /claude/,
   'bedrock-invoke': /claude/,
   gemini: /gemini/,
@@ -29,10 +29,10 @@ const spokenBy: Partial<Record<Deployment['protocol'], RegExp>> = {
  * What `provider/*` is shown as when a client lists models: those of the table that hold conversations, Claude first, as
  * Claude Code takes no other, then by version, newest first. The table has no dates, so versions are read from names.
  */
-export function knownModels({ provider, protocol }: Pick<Deployment, 'provider' | 'protocol'>): readonly string[] {
+export function knownModels({ provider, protocols }: Pick<Deployment, 'provider' | 'protocols'>): readonly string[] {
   if (unshownProviders.has(provider)) return []
   const shown = shownOf[provider]
-  const spoken = spokenBy[protocol]
+  const spoken = spokenBy[protocols[0]]
   const now = new Date()
   const current = (tableProvider(provider)?.models ?? []).filter(
     model =>

@@ -1,6 +1,6 @@
 import type { Protocol } from '../config/config.ts'
 import type { Keyring } from '../platform/seal.ts'
-import { type CallKind, isCount, type Lane } from './call.ts'
+import { type CallKind, type DeployedModel, isCount, type Lane } from './call.ts'
 import { bedrockConverse } from './codecs/bedrock-converse/codec.ts'
 import { gemini } from './codecs/gemini/codec.ts'
 import { openaiChat } from './codecs/openai-chat/codec.ts'
@@ -16,6 +16,7 @@ import { openAiResponses } from './raw/openai-responses.ts'
 import { createRawLane } from './raw/raw-lane.ts'
 import { vertexAnthropic } from './raw/vertex-anthropic.ts'
 import type { Wire } from './raw/wire.ts'
+import { protocolsOf } from './served-protocols.ts'
 import { createCallSignatures } from './translated/call-signatures.ts'
 import type { Codec } from './translated/codec.ts'
 import { createReasoningSeals } from './translated/reasoning-seal.ts'
@@ -25,8 +26,14 @@ import { createGoogleTokens } from './upstream/google-token.ts'
 import type { Pools } from './upstream/pools.ts'
 import { createSend } from './upstream/send.ts'
 
-/** The lane that serves calls of a kind at upstreams of a protocol; undefined when there is none. */
-export type LaneFor = (kind: CallKind, protocol: Protocol) => Lane | undefined
+/** How a call is made. */
+export interface Way {
+  readonly protocol: Protocol
+  readonly lane: Lane
+}
+
+/** How calls of a kind are made to a model: the only choice of protocol and lane. Undefined when there is no lane. */
+export type LaneFor = (kind: CallKind, model: DeployedModel) => Way | undefined
 
 interface Options {
   readonly pools: Pools
@@ -68,6 +75,15 @@ const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
 /** True where the answer's bytes are passed on as they are. */
 export const isRaw = (kind: CallKind, protocol: Protocol): boolean => wires[kind][protocol] !== undefined
 
+/**
+ * The protocol of calls of a kind to a model: the client's own where its upstream serves it, so that bytes are passed on
+ * as they are, else the deployment's default.
+ */
+function protocolFor(kind: CallKind, model: DeployedModel): Protocol {
+  const served = protocolsOf(model)
+  return served.find(protocol => isRaw(kind, protocol)) ?? served[0]
+}
+
 /** Knows every lane; each is built when it is first used. */
 export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, holdBackMs = 2_000 }: Options): LaneFor {
   const send = createSend({
@@ -78,11 +94,11 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   const callSignatures = createCallSignatures()
   const lanes = new Map<string, Lane | undefined>()
 
-  const build: LaneFor = (kind, protocol) => {
+  const build = (kind: CallKind, protocol: Protocol): Lane | undefined => {
     const wire = wires[kind][protocol]
     if (wire) return createRawLane({ wire, send, pingAfterMs, holdBackMs })
     if (kind !== 'messages' && kind !== 'count_tokens') {
-      const anthropic = laneFor(isCount(kind) ? 'count_tokens' : 'messages', protocol)
+      const anthropic = laneOf(isCount(kind) ? 'count_tokens' : 'messages', protocol)
       return anthropic && clientLane(kind, anthropic)
     }
     if (protocol === 'demo') return createDemoLane()
@@ -90,7 +106,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
     return codec && createTranslatedLane({ codec, send, seals, callSignatures, pingAfterMs, holdBackMs, onRepair })
   }
 
-  const laneFor: LaneFor = (kind, protocol) => {
+  const laneOf = (kind: CallKind, protocol: Protocol): Lane | undefined => {
     const key = `${kind} ${protocol}`
     const known = lanes.get(key)
     if (known || lanes.has(key)) return known
@@ -98,5 +114,9 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
     lanes.set(key, lane)
     return lane
   }
-  return laneFor
+  return (kind, model) => {
+    const protocol = protocolFor(kind, model)
+    const lane = laneOf(kind, protocol)
+    return lane && { protocol, lane }
+  }
 }

@@ -16,7 +16,7 @@ const listOf = (deployments: readonly Deployment[]) =>
   createModelList({
     catalogue: createCatalogue(deployments),
     prices,
-    isServed: ({ protocol }) => protocol !== 'gemini',
+    isServed: ({ protocols: [first] }) => first !== 'gemini',
     since: () => configuredAt,
   })
 
@@ -71,10 +71,10 @@ test('a wildcard is shown as the provider’s models, under names that lead back
 
 test('of several deployments the first describes the model; those that nothing serves describe none', () => {
   const list = listOf([
-    at({ alias: 'm', provider: 'gemini', protocol: 'gemini', upstreamModel: 'gemini-3-pro-preview' }),
+    at({ alias: 'm', provider: 'gemini', protocols: ['gemini'], upstreamModel: 'gemini-3-pro-preview' }),
     at({ alias: 'm', upstreamModel: 'claude-haiku-4-5' }),
     at({ alias: 'm', upstreamModel: 'claude-opus-5-5' }),
-    at({ alias: 'n', provider: 'gemini', protocol: 'gemini', upstreamModel: 'gemini-3-pro-preview' }),
+    at({ alias: 'n', provider: 'gemini', protocols: ['gemini'], upstreamModel: 'gemini-3-pro-preview' }),
   ])
   assert.equal(list.find('m')?.pricing?.input, 1)
   assert.deepEqual([list.all.length, list.find('n'), list.find('unknown')], [1, undefined, undefined])

@@ -1,7 +1,7 @@
 import type { Model } from '../../contract/models.ts'
 import type { Deployment } from '../config/config.ts'
 import { invalid } from '../platform/errors.ts'
-import type { Target } from './call.ts'
+import type { DeployedModel } from './call.ts'
 import type { Catalogue } from './catalogue.ts'
 import { knownModels } from './known-models.ts'
 import type { PriceBook } from './prices/price-book.ts'
@@ -28,13 +28,13 @@ interface Sources {
 
 /** Lists what `catalogue` can serve; figures are those of the first deployment of a model. */
 export function createModelList({ catalogue, prices, isServed, since }: Sources): ModelList {
-  const models = new Map<string, Target>()
+  const models = new Map<string, DeployedModel>()
   for (const deployment of catalogue.deployments.filter(isServed)) {
     for (const [id, upstreamModel] of shown(deployment))
       if (!models.has(id)) models.set(id, { deployment, upstreamModel })
   }
   // Some prices change from one day to the next, so figures are looked up anew.
-  const described = (id: string, target: Target) =>
+  const described = (id: string, target: DeployedModel) =>
     modelOf(id, target, { prices, created: releasedAt(target.upstreamModel) ?? since(target.deployment) })
   return {
     ids: [...models.keys()],
@@ -77,7 +77,7 @@ interface Facts {
   readonly created: number
 }
 
-function modelOf(id: string, target: Target, { prices, created }: Facts): Model {
+function modelOf(id: string, target: DeployedModel, { prices, created }: Facts): Model {
   const { provider } = target.deployment
   const { name, contextWindow, maxOutput, price } = prices.factsOf(target)
   return {

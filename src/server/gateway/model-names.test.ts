@@ -14,7 +14,7 @@ const all = (provider: string): Deployment =>
     alias: `${provider}/*`,
     provider,
     upstreamModel: '*',
-    protocol: 'openai-responses',
+    protocols: ['openai-responses'],
   })
 
 async function appWith(...providers: string[]) {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config, Deployment } from '../config/config.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { AppError, invalid } from '../platform/errors.ts'
-import { type CallKind, isCount, type Target } from './call.ts'
+import { type CallKind, type DeployedModel, isCount } from './call.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
 import { demoDeployment } from './demo/demo-lane.ts'
 import type { LaneFor } from './lanes.ts'
@@ -20,7 +20,7 @@ export interface RoutingTable {
   readonly list: ModelList
   readonly prices: PriceBook
   /** True when all that a call of `kind` uses has a known price. */
-  isPriced(kind: CallKind, target: Target): boolean
+  isPriced(kind: CallKind, model: DeployedModel): boolean
   /** The deployment of that id. */
   deployment(id: string): Deployment | undefined
   /**
@@ -53,21 +53,22 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
   const deployments = config.demo ? [...kept, demoDeployment] : kept
   const catalogue = createCatalogue(deployments)
   const byId = new Map(deployments.map(deployment => [deployment.id, deployment]))
-  const isServed = ({ protocol }: Deployment) => kinds.some(kind => laneFor(kind, protocol) !== undefined)
+  const isServed = (deployment: Deployment) =>
+    kinds.some(kind => laneFor(kind, { deployment, upstreamModel: deployment.upstreamModel }) !== undefined)
   const prices = createPriceBook(config.prices)
-  const isPriced: RoutingTable['isPriced'] = (kind, target) => {
-    const { price } = prices.factsOf(target)
+  const isPriced: RoutingTable['isPriced'] = (kind, model) => {
+    const { price } = prices.factsOf(model)
     // Embeddings have no output to pay for.
     return price !== undefined && (kind === 'embeddings' || price.rates.output !== undefined)
   }
-  const isRefused = (kind: CallKind, target: Target): boolean =>
-    config.prices.unknown === 'refuse' && !isCount(kind) && !isPriced(kind, target)
+  const isRefused = (kind: CallKind, model: DeployedModel): boolean =>
+    config.prices.unknown === 'refuse' && !isCount(kind) && !isPriced(kind, model)
 
   const find = (kind: CallKind, name: string): readonly Served[] => {
     if (!catalogue.has(name)) return []
-    return catalogue.resolve(name).flatMap(target => {
-      const lane = laneFor(kind, target.deployment.protocol)
-      return lane && !isRefused(kind, target) ? [{ ...target, lane }] : []
+    return catalogue.resolve(name).flatMap(model => {
+      const way = laneFor(kind, model)
+      return way && !isRefused(kind, model) ? [{ ...model, ...way }] : []
     })
   }
 
@@ -112,7 +113,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
       const group = served(kind, name)
       if (group.length > 0) return group
       if (!catalogue.has(name)) throw unknownModel(name, { catalogue, list, key })
-      const isUnpriced = catalogue.resolve(name).some(({ deployment }) => laneFor(kind, deployment.protocol))
+      const isUnpriced = catalogue.resolve(name).some(served => laneFor(kind, served) !== undefined)
       throw isUnpriced ? unpriced(name) : unserved(catalogue, name, isServed)
     },
   }
@@ -129,5 +130,5 @@ function unserved(catalogue: Catalogue, name: string, isServed: (deployment: Dep
   const model = `model ${name.slice(0, 200)}`
   return first && isServed(first.deployment)
     ? invalid(`${model} cannot serve this kind of call`)
-    : invalid(`${model} needs the protocol ${first?.deployment.protocol}, which is not available in this version`)
+    : invalid(`${model} needs the protocol ${first?.deployment.protocols[0]}, which is not available in this version`)
 }

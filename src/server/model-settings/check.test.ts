@@ -31,7 +31,13 @@ test('the contract has exactly the parameters that the configuration file has', 
 test('a model is read as the configuration file reads it', () => {
   const { deployment } = check({ model: 'anthropic/claude-x', api_key: key, weight: 3, rpm: 5, timeout: 2.5 })
   assert.deepEqual(
-    [deployment?.protocol, deployment?.apiBase, deployment?.weight, deployment?.rpm, deployment?.timeouts.totalMs],
+    [
+      deployment?.protocols.join(),
+      deployment?.apiBase,
+      deployment?.weight,
+      deployment?.rpm,
+      deployment?.timeouts.totalMs,
+    ],
     ['anthropic-messages', 'https://api.anthropic.com', 3, 5, 2_500],
   )
 })
@@ -43,7 +49,7 @@ const faults: readonly (readonly [name: string, params: Params, expected: string
   [
     'a provider that nobody knows',
     { model: 'antropic/x', api_key: key },
-    'params.model names the unknown provider antropic; did you mean anthropic?; for another one give protocol and api_base',
+    'params.model names the unknown provider antropic; did you mean anthropic?; for another one give protocols and api_base',
   ],
   [
     'a variable of the environment',

@@ -23,13 +23,13 @@ export function listedProvider(id: string, { config, credentials }: Now): Provid
   return {
     id,
     name: known?.name ?? id,
-    protocol: known?.protocol ?? configured?.protocol ?? '',
+    protocols: [...(known?.protocols ?? configured?.protocols ?? [])],
     default_api_base: known?.apiBase ?? null,
     ...(configured ? fixedFields(configured, config) : stored ? storedFields(stored) : unconnected(known?.apiBase)),
   }
 }
 
-type Connection = Omit<Provider, 'id' | 'name' | 'protocol' | 'default_api_base'>
+type Connection = Omit<Provider, 'id' | 'name' | 'protocols' | 'default_api_base'>
 
 const unconnected = (apiBase: string | undefined): Connection => ({
   api_base: apiBase ?? null,

@@ -5,11 +5,11 @@ import { compact } from '../platform/json.ts'
 
 /** The parameters that describe a deployment, by the names of the configuration file; what has its default is left out. */
 export function paramsOf(deployment: Deployment): Record<string, unknown> {
-  const { provider, upstreamModel, protocol, apiBase, apiKey, headers, weight, timeouts, prices, aws, google } =
+  const { provider, upstreamModel, protocols, apiBase, apiKey, headers, weight, timeouts, prices, aws, google } =
     deployment
   return compact({
     model: `${provider}/${upstreamModel}`,
-    protocol,
+    ...(protocols.length === 1 ? { protocol: protocols[0] } : { protocols }),
     api_base: apiBase,
     api_key: apiKey,
     headers: Object.keys(headers).length > 0 ? headers : undefined,

@@ -17,7 +17,7 @@ test('GET /api/providers lists every provider; those of the file are marked and 
   assert.deepEqual(await provider('anthropic'), {
     id: 'anthropic',
     name: 'Anthropic',
-    protocol: 'anthropic-messages',
+    protocols: ['anthropic-messages'],
     default_api_base: 'https://api.anthropic.com',
     api_base: 'https://api.anthropic.com',
     connected: true,

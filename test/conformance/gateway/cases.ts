@@ -7,7 +7,7 @@ export const groups = [
   { letter: 'C', about: 'prompt caching and counting', cases: 5 },
   { letter: 'M', about: 'content conversion', cases: 10 },
   { letter: 'E', about: 'errors and liveness', cases: 10 },
-  { letter: 'R', about: 'purity of the raw lane', cases: 4 },
+  { letter: 'R', about: 'purity of passthrough', cases: 8 },
   { letter: 'B', about: 'keys and budgets', cases: 6 },
   { letter: 'G', about: 'what Claude Code needs', cases: 12 },
 ] as const

@@ -6,7 +6,7 @@ import { dialectOf, simple } from './setup.ts'
 
 test('calls one after the other share a connection to their upstream, streamed or not', async t => {
   const upstream = await startScriptedUpstream({ dialect: dialectOf('openai-chat'), script: [{ text: 'ok' }] })
-  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url, { protocol: 'openai-chat' })] })
+  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url, { protocols: ['openai-chat'] })] })
   t.after(async () => {
     await app.stop()
     await upstream.stop()

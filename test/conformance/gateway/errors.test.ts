@@ -77,7 +77,7 @@ for (const protocol of everyProtocol) {
     const good = await startScriptedUpstream({ script: [{ text: 'from the second' }] })
     const app = await startGatewayApp({
       deployments: [
-        deploymentAt(bad.url, { id: 'bad.1', protocol, weight: 1, provider: 'openai-compatible' }),
+        deploymentAt(bad.url, { id: 'bad.1', protocols: [protocol], weight: 1, provider: 'openai-compatible' }),
         deploymentAt(good.url, { id: 'good.1', weight: 0 }),
       ],
     })
@@ -148,7 +148,7 @@ test('E6: a streamed call to an upstream that cannot be reached fails at once wi
   const gone = await startScriptedUpstream()
   await gone.stop()
   for (const protocol of everyProtocol) {
-    const app = await startGatewayApp({ deployments: [deploymentAt(gone.url, { protocol })] })
+    const app = await startGatewayApp({ deployments: [deploymentAt(gone.url, { protocols: [protocol] })] })
     t.after(app.stop)
     const response = await app.post({ model: 'test-model', ...simple, stream: true })
     assert.equal(response.status, 502, protocol)

@@ -9,7 +9,7 @@ import { createReasoningSeals } from '../../../src/server/gateway/translated/rea
 import { createTranslatedLane } from '../../../src/server/gateway/translated/translated-lane.ts'
 import { createKeyring } from '../../../src/server/platform/seal.ts'
 import { type ReadStream, readStream } from '../../support/event-grammar.ts'
-import { deploymentAt } from '../../support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../support/gateway-app.ts'
 import { dialectOf, simple, translated } from './setup.ts'
 
 const controller = {
@@ -56,7 +56,7 @@ async function relayed(protocol: (typeof translated)[number], chunks: readonly B
 
 function attemptOf(protocol: (typeof translated)[number]): Attempt {
   const body = Buffer.from(JSON.stringify({ model: 'test-model', ...simple, stream: true }))
-  const deployment = deploymentAt('http://127.0.0.1:1', { protocol })
+  const deployment = deploymentAt('http://127.0.0.1:1', { protocols: [protocol] })
   return {
     call: {
       kind: 'messages',
@@ -68,7 +68,7 @@ function attemptOf(protocol: (typeof translated)[number]): Attempt {
       signal: new AbortController().signal,
     },
     ask: { model: 'test-model', modelSpan: { start: 9, end: 21 }, stream: true, maxTokens: 512 },
-    target: { deployment, upstreamModel: 'some-model' },
+    target: targetAt(deployment, 'some-model'),
     ownHeaders: {},
     startedMs: performance.now(),
   }

@@ -31,7 +31,7 @@ export async function startPair(t: TestContext, protocol: SpokenProtocol, option
     script,
     ...(countTokens !== undefined && { countTokens }),
   })
-  const deployment = deploymentAt(upstream.url, { protocol, provider, upstreamModel: model, ...changes })
+  const deployment = deploymentAt(upstream.url, { protocols: [protocol], provider, upstreamModel: model, ...changes })
   const app = await startGatewayApp({ deployments: [deployment], demo: false, ...rest })
   t.after(async () => {
     await app.stop()

@@ -17,7 +17,7 @@ export const demoDeployment: Deployment = {
   alias: 'demo',
   provider: 'switchyard',
   upstreamModel: 'demo',
-  protocol: 'demo',
+  protocols: ['demo'],
   apiBase: '',
   apiKey: undefined,
   headers: {},

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import { readGeminiArray, readGeminiStream } from '../../../../test/support/gemini-streams.ts'
 import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
 import type { Sink } from '../call.ts'
@@ -14,7 +14,7 @@ import { createPivotSink } from './pivot-sink.ts'
 import { openedThinking } from './responses/reasoning-carrier.ts'
 import { responsesIngress } from './responses/responses-ingress.ts'
 
-const target = { deployment: deploymentAt('http://127.0.0.1:1'), upstreamModel: 'claude-opus-5-5' }
+const target = targetAt(deploymentAt('http://127.0.0.1:1'), 'claude-opus-5-5')
 const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream_options: { include_usage: true } }
 const response = { model: 'm', input: 'hi' }
 const gemini = {

@@ -1,5 +1,5 @@
 import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../config/config.ts'
-import type { Target } from '../call.ts'
+import type { DeployedModel } from '../call.ts'
 import type { TokenCounts } from '../counting/token-counts.ts'
 import { type AppliedRates, createAppliedRates } from './cost.ts'
 import { limitsOf, type ModelLimits } from './model-limits.ts'
@@ -27,7 +27,7 @@ export interface ModelFacts extends ModelLimits {
 
 /** Prices and limits of every model that the deployments can reach. */
 export interface PriceBook {
-  factsOf(target: Target): ModelFacts
+  factsOf(target: DeployedModel): ModelFacts
 }
 
 interface Options {

@@ -30,7 +30,7 @@ export const anthropicMessages: Wire = {
     const headers = anthropicHeaders(call)
     const { deny } = target.deployment
     const body = withUpstreamModel(attempt)
-    const options = { toClaude: isClaude(target.deployment) }
+    const options = { toClaude: isClaude(target) }
     if (deny === undefined && !mayHoldForeignThinking(call.body, options)) return { path, headers, body, degraded: [] }
     const cleaned = withoutForeignThinking(joined(body), options)
     return deny === undefined

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { awsEvent, awsException, awsFrame } from '../../../../test/support/dialects/aws-frame.ts'
 import { readStream } from '../../../../test/support/event-grammar.ts'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import type { Call, CallKind } from '../call.ts'
 import { readRequest } from '../request.ts'
 import { EventStreamError } from '../upstream/aws-event-stream.ts'
@@ -38,13 +38,13 @@ function requestOf(body: string, { model = claude, kind = 'messages', beta, deny
   }
   const deployment = deploymentAt('https://bedrock-runtime.eu-west-1.amazonaws.com', {
     provider: 'bedrock',
-    protocol: 'bedrock-invoke',
+    protocols: ['bedrock-invoke'],
     ...(deny && { deny }),
   })
   const { degraded, ...request } = bedrockInvoke.request({
     call: { ...call, signal: new AbortController().signal },
     ask: readRequest(call),
-    target: { deployment, upstreamModel: model },
+    target: targetAt(deployment, model),
     ownHeaders: {},
     startedMs: 0,
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import { providers } from '../../config/providers.ts'
 import { isClaude, withoutForeignThinking } from './foreign-thinking.ts'
 
@@ -96,13 +96,13 @@ test('the law: what is left is the body without the foreign blocks, whatever sta
 
 test('Claude itself is Anthropic’s own address, Bedrock and Vertex; compatible servers are not', () => {
   const own = providers['anthropic']?.apiBase ?? ''
-  const claude = (apiBase: string, changes = {}) => isClaude(deploymentAt(apiBase, changes))
+  const claude = (apiBase: string, changes = {}) => isClaude(targetAt(deploymentAt(apiBase, changes)))
   assert.deepEqual(
     [
       claude(own),
       claude('https://proxy.example'),
       claude(own, { provider: 'acme' }),
-      claude('https://a.example', { protocol: 'vertex-anthropic' }),
+      claude('https://a.example', { protocols: ['vertex-anthropic'] }),
     ],
     [true, false, false, true],
   )

@@ -1,5 +1,5 @@
-import type { Deployment } from '../../config/config.ts'
 import { providers } from '../../config/providers.ts'
+import type { Target } from '../call.ts'
 import { skipBlank, stringEnd } from '../splice.ts'
 import type { Degradation } from '../translated/degradations.ts'
 import { sealPrefix } from '../translated/reasoning-seal.ts'
@@ -57,7 +57,10 @@ const named = (body: Buffer, at: number, name: string): readonly Member[] =>
   membersAt(body, at).filter(({ key }) => key === name)
 
 /** True when the upstream is Claude itself, which checks signatures; compatible servers make thinking without any. */
-export const isClaude = ({ protocol, provider, apiBase }: Deployment): boolean =>
+export const isClaude = ({
+  protocol,
+  deployment: { provider, apiBase },
+}: Pick<Target, 'protocol' | 'deployment'>): boolean =>
   protocol === 'vertex-anthropic' ||
   protocol === 'bedrock-invoke' ||
   (provider === 'anthropic' && apiBase === providers['anthropic']?.apiBase)

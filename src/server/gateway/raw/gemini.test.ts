@@ -30,7 +30,7 @@ async function answered(
   })
   const deployment = deploymentAt(server.url, {
     provider: 'gemini',
-    protocol: 'gemini',
+    protocols: ['gemini'],
     alias: 'flash',
     upstreamModel: 'gemini-3-flash',
     ...changes,

@@ -27,7 +27,7 @@ async function laneTo(
   const protocol: Protocol = kind === 'responses' ? 'openai-responses' : 'openai-chat'
   const deployment = deploymentAt(`${server.url}/v1`, {
     provider: 'openai',
-    protocol,
+    protocols: [protocol],
     alias: 'gpt',
     upstreamModel: 'gpt',
     ...changes,

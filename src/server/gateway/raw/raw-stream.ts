@@ -94,11 +94,14 @@ export class RawStream implements AnswerStream {
 
   #outcome(outcome: Outcome['outcome']): Outcome {
     const { wire, attempt, head, degraded } = this.#options
+    const counts = counted(wire, attempt, this.#relay.tap)
+    const isHidden = counts.usage.estimated && wire.hidesThinking?.(attempt.target) === true
     return {
       outcome,
       status: this.#relay.isOpen ? head.status : undefined,
-      ...counted(wire, attempt, this.#relay.tap),
+      ...counts,
       firstContentMs: this.#firstContentMs,
+      ...(isHidden && this.#firstContentMs !== undefined && { unstatedMs: this.#firstContentMs }),
       ...(degraded.length > 0 && { degraded }),
     }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import type { Call, CallKind } from '../call.ts'
 import { readRequest } from '../request.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
@@ -10,7 +10,7 @@ import type { Wire } from './wire.ts'
 const google = { project: 'my-project', location: 'europe-west4', serviceAccount: undefined }
 const deployment = deploymentAt('https://aiplatform.googleapis.com', {
   provider: 'vertex',
-  protocol: 'vertex-anthropic',
+  protocols: ['vertex-anthropic'],
   upstreamModel: 'claude-opus-5-5@20260901',
   google,
 })
@@ -33,7 +33,7 @@ function requestOf(body: string, { wire = vertexAnthropic, kind = 'messages', he
     caller: { principal: 'k', key: undefined },
   }
   const ask = readRequest(call)
-  const target = { deployment: { ...deployment, ...at }, upstreamModel: deployment.upstreamModel }
+  const target = targetAt({ ...deployment, ...at })
   const attempt = { call: { ...call, signal: new AbortController().signal }, ask, target, ownHeaders: {}, startedMs: 0 }
   const request = wire.request(attempt)
   return { ...request, body: request.body.toString() }
@@ -98,10 +98,10 @@ test('G12: a deployment’s own table stands in place of the usual one', () => {
 test('a table also serves compatible servers; without one nothing of the request changes', () => {
   const body = `{"model":"claude","metadata":{"user_id":"u"},${rest}}`
   const headers = { 'anthropic-beta': 'one ,two' }
-  const plain = requestOf(body, { wire: anthropicMessages, headers, at: { protocol: 'anthropic-messages' } })
+  const plain = requestOf(body, { wire: anthropicMessages, headers, at: { protocols: ['anthropic-messages'] } })
   assert.equal(plain.body, body.replace('"claude"', '"claude-opus-5-5@20260901"'))
   assert.equal(plain.headers['anthropic-beta'], 'one ,two')
-  const at = { protocol: 'anthropic-messages', deny: ['metadata.user_id', 'header:two'] } as const
+  const at = { protocols: ['anthropic-messages'], deny: ['metadata.user_id', 'header:two'] } as const
   const denied = requestOf(body, { wire: anthropicMessages, headers, at })
   assert.deepEqual(JSON.parse(denied.body).metadata, {})
   assert.equal(denied.headers['anthropic-beta'], 'one')

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
-import type { Attempt, Outcome } from '../call.ts'
+import type { Attempt, Outcome, Target } from '../call.ts'
 import type { TokenCounts } from '../counting/token-counts.ts'
 import type { Parts } from '../splice.ts'
 import type { Degradation } from '../translated/degradations.ts'
@@ -58,6 +58,11 @@ export interface Wire {
   readAnswer(body: Buffer): Pick<Outcome, 'usage' | 'stopReason'>
   /** A guess at the input tokens of a request, for upstreams that do not state them; absent where they always do. */
   estimateInput?(body: Buffer): number
+  /**
+   * True for a model whose thinking is billed as output but not sent: a stream that states no usage is then booked with
+   * what may have been thought before its first content.
+   */
+  hidesThinking?(target: Target): boolean
   /** What covers a silent upstream, between frames only. */
   readonly ping: Buffer
   /** The frame or frames that tell a client that its stream broke, after `frames` others. Nothing follows. */

@@ -2,7 +2,7 @@ import type { DeploymentState } from '../../../contract/models.ts'
 import type { CooldownSettings, Deployment } from '../../config/config.ts'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
-import type { Target } from '../call.ts'
+import type { DeployedModel } from '../call.ts'
 import { createMakeTry, type MakeTry } from './attempts.ts'
 import { type Cooldowns, createCooldowns } from './cooldowns.ts'
 import { createHints, type HintChannel } from './hints.ts'
@@ -23,7 +23,7 @@ export interface DeploymentStates {
   readonly load: Load
   readonly makeTry: MakeTry
   /** One group as clients may see it: no host, no key. */
-  describe(group: readonly Target[]): DeploymentState[]
+  describe(group: readonly DeployedModel[]): DeploymentState[]
   stop(): void
 }
 

@@ -105,7 +105,7 @@ test('F19: in an outage of 60 s the tries of 200 clients are spread out, 3 a cal
   }
   const app = await startGatewayApp({
     deployments: [deploymentAt('http://127.0.0.1:1', { alias: 'm' })],
-    lanes: () => () => lane,
+    lanes: () => () => ({ protocol: 'anthropic-messages', lane }),
     wait,
   })
   after(() => app.stop())

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import type { Target } from '../call.ts'
 import { pick } from './pick.ts'
 
-const target = (id: string, weight = 1): Target => ({
-  deployment: deploymentAt('http://x', { id, weight }),
-  upstreamModel: 'm',
-})
+const target = (id: string, weight = 1): Target => targetAt(deploymentAt('http://x', { id, weight }), 'm')
 const idOf = (picked: Target | undefined) => picked?.deployment.id
 const by = (draw: number, full: readonly string[] = []) => ({
   random: () => draw,

@@ -1,5 +1,5 @@
 import type { Deployment } from '../../config/config.ts'
-import type { Target } from '../call.ts'
+import type { DeployedModel } from '../call.ts'
 
 interface Picking {
   readonly random: () => number
@@ -13,19 +13,22 @@ interface Picking {
  * One of `targets` by weight. Those with room come before full ones, and weight 0 comes after all others with room.
  * Source: Gateway, section 3.
  */
-export function pick<T extends Target>(targets: readonly T[], { random, session, isFull }: Picking): T | undefined {
+export function pick<T extends DeployedModel>(
+  targets: readonly T[],
+  { random, session, isFull }: Picking,
+): T | undefined {
   if (targets.length < 2) return targets[0]
   const free = targets.filter(({ deployment }) => !isFull(deployment))
   const candidates = weighty(free.length > 0 ? free : targets)
   return session === undefined ? byWeight(candidates, random) : bySession(candidates, session)
 }
 
-function weighty<T extends Target>(targets: readonly T[]): readonly T[] {
+function weighty<T extends DeployedModel>(targets: readonly T[]): readonly T[] {
   const usual = targets.filter(({ deployment }) => deployment.weight > 0)
   return usual.length > 0 ? usual : targets
 }
 
-function byWeight<T extends Target>(targets: readonly T[], random: () => number): T | undefined {
+function byWeight<T extends DeployedModel>(targets: readonly T[], random: () => number): T | undefined {
   const total = targets.reduce((sum, { deployment }) => sum + deployment.weight, 0)
   if (total === 0) return targets[Math.floor(random() * targets.length)]
   let left = random() * total
@@ -39,7 +42,7 @@ function byWeight<T extends Target>(targets: readonly T[], random: () => number)
  * Weighted rendezvous hashing: each target draws a score from the session and its own id, the best wins. A target that
  * comes or goes moves only its own sessions. All replicas draw the same.
  */
-function bySession<T extends Target>(targets: readonly T[], session: string): T | undefined {
+function bySession<T extends DeployedModel>(targets: readonly T[], session: string): T | undefined {
   let best: T | undefined
   let bestScore = Number.NEGATIVE_INFINITY
   for (const target of targets) {

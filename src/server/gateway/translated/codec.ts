@@ -8,7 +8,7 @@ export type AnthropicRequest = Readonly<Record<string, unknown>>
 
 /** What a codec may know besides the bytes. */
 export interface CodecContext {
-  readonly deployment: Pick<Deployment, 'id' | 'provider' | 'protocol' | 'google' | 'aws' | 'apiBase'>
+  readonly deployment: Pick<Deployment, 'id' | 'provider' | 'google' | 'aws' | 'apiBase'>
   /** The model's name at the upstream. */
   readonly upstreamModel: string
   /** True when the upstream is asked to stream. */

@@ -1,16 +1,22 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment, Protocol } from '../../config/config.ts'
+import type { Target } from '../call.ts'
 import { signAws, type Unsigned } from './aws-signature.ts'
+import { isOpenAi } from './base-path.ts'
 import type { GoogleTokens } from './google-token.ts'
 import { addToken } from './scrub.ts'
 
 /** The headers of a request with the deployment's credential among them, in an object of their own. Rejects with AppError when there is none. */
 export type Authorize = (
-  deployment: Deployment,
+  target: Pick<Target, 'deployment' | 'protocol'>,
   request: Unsigned,
 ) => Record<string, string> | Promise<Record<string, string>>
 
-/** Providers whose key travels as a Bearer token on Anthropic's routes. */
+/** Providers whose key travels as a Bearer token on Anthropic's routes too. */
 const bearerProviders = new Set(['openrouter', 'ollama'])
+
+/** A server of OpenAI's formats takes its key in one way, whatever the format; Anthropic itself has two. */
+const isBearer = ({ provider, protocols }: Deployment): boolean =>
+  bearerProviders.has(provider) || (provider !== 'anthropic' && protocols.some(isOpenAi))
 
 interface Options {
   /** For deployments with a service account; without it those need a key of their own. */
@@ -19,7 +25,7 @@ interface Options {
 
 /** Puts each provider's credential where it wants it. A deployment's own headers win. */
 export function createAuthorize({ googleTokens }: Options = {}): Authorize {
-  return (deployment, request) => {
+  return ({ deployment, protocol }, request) => {
     const { headers } = request
     const { apiKey, aws, headers: own } = deployment
     const isOwn = 'authorization' in own || 'x-api-key' in own || 'api-key' in own
@@ -34,15 +40,16 @@ export function createAuthorize({ googleTokens }: Options = {}): Authorize {
       return typeof token === 'string' ? withToken(token) : token.then(withToken)
     }
     if (apiKey === undefined || isOwn) return { ...headers, ...own }
-    return { ...headers, ...keyHeader(deployment, apiKey), ...own }
+    return { ...headers, ...keyHeader(deployment, protocol, apiKey), ...own }
   }
 }
 
-function keyHeader({ provider, protocol }: Deployment, apiKey: string): Record<string, string> {
+function keyHeader(deployment: Deployment, protocol: Protocol, apiKey: string): Record<string, string> {
+  const { provider } = deployment
   const bearer = { authorization: `Bearer ${apiKey}` }
   switch (protocol) {
     case 'anthropic-messages':
-      return bearerProviders.has(provider) ? bearer : { 'x-api-key': apiKey }
+      return isBearer(deployment) ? bearer : { 'x-api-key': apiKey }
     case 'gemini':
       return provider === 'vertex' ? bearer : { 'x-goog-api-key': apiKey }
     case 'openai-chat':

@@ -84,7 +84,7 @@ async function startGateway(protocol: Protocol, { secretAccessKey = aws.secretAc
   const apiBase = await startBedrock()
   const deployment = deploymentAt(apiBase, {
     provider: 'bedrock',
-    protocol,
+    protocols: [protocol],
     upstreamModel,
     apiKey: undefined,
     aws: { ...aws, secretAccessKey },

@@ -39,13 +39,13 @@ const firstLine = ({ head }: RawRequest) => head.split('\r\n')[0]?.replace(' HTT
 
 const aws = { region: 'us-east-1', accessKeyId: 'AKIACANARY', secretAccessKey: key, sessionToken: undefined }
 const readings: readonly (readonly [Partial<Deployment>, line: string, header: RegExp])[] = [
-  [{ protocol: 'anthropic-messages' }, 'GET /v1/models?limit=1', /x-api-key: sk-canary/],
-  [{ protocol: 'anthropic-messages', provider: 'openrouter' }, 'GET /v1/key', /authorization: Bearer sk-canary/],
-  [{ protocol: 'openai-responses', provider: 'openai' }, 'GET /models', /authorization: Bearer sk-canary/],
-  [{ protocol: 'openai-responses', provider: 'azure' }, 'GET /models', /api-key: sk-canary/],
-  [{ protocol: 'gemini', provider: 'gemini' }, 'GET /v1beta/models?pageSize=1', /x-goog-api-key: sk-canary/],
+  [{ protocols: ['anthropic-messages'] }, 'GET /v1/models?limit=1', /x-api-key: sk-canary/],
+  [{ protocols: ['anthropic-messages'], provider: 'openrouter' }, 'GET /v1/key', /authorization: Bearer sk-canary/],
+  [{ protocols: ['openai-responses'], provider: 'openai' }, 'GET /models', /authorization: Bearer sk-canary/],
+  [{ protocols: ['openai-responses'], provider: 'azure' }, 'GET /models', /api-key: sk-canary/],
+  [{ protocols: ['gemini'], provider: 'gemini' }, 'GET /v1beta/models?pageSize=1', /x-goog-api-key: sk-canary/],
   [
-    { protocol: 'bedrock-converse', provider: 'bedrock', aws, apiKey: undefined },
+    { protocols: ['bedrock-converse'], provider: 'bedrock', aws, apiKey: undefined },
     'POST /model/switchyard-credential-test/converse',
     /authorization: AWS4-HMAC-SHA256 Credential=AKIACANARY/,
   ],
@@ -74,7 +74,7 @@ test('a service account is tested by its token and a count of tokens', async () 
   )
   const serviceAccount = { clientEmail: 'robot@p', privateKey: pem, tokenUri: `${server.url}/token` }
   const google = { project: 'p', location: 'eu', serviceAccount }
-  const { problem } = await check({ protocol: 'gemini', provider: 'vertex', google, apiKey: undefined })
+  const { problem } = await check({ protocols: ['gemini'], provider: 'vertex', google, apiKey: undefined })
   assert.equal(problem, undefined)
   assert.deepEqual(requests.map(firstLine), [
     'POST /token',
@@ -86,7 +86,7 @@ test('a service account without a token says so in Google’s own word', async (
   const { check, server } = await upstream(() => jsonAnswer('{"error":"invalid_grant"}', '400 Bad Request'))
   const serviceAccount = { clientEmail: 'robot@p', privateKey: pem, tokenUri: `${server.url}/token` }
   const google = { project: 'p', location: 'eu', serviceAccount }
-  const { problem } = await check({ protocol: 'gemini', provider: 'vertex', google, apiKey: undefined })
+  const { problem } = await check({ protocols: ['gemini'], provider: 'vertex', google, apiKey: undefined })
   assert.equal(problem, 'the token endpoint answered with status 400: invalid_grant')
 })
 
@@ -96,10 +96,10 @@ test('a server without a list of models is asked for a model that nobody has, wh
     ({ head }) =>
       jsonAnswer('{}', head.startsWith('GET') ? '404 Not Found' : status)
   const taken = await upstream(noList('404 Not Found'))
-  assert.equal((await taken.check({ protocol: 'openai-chat' })).problem, undefined)
+  assert.equal((await taken.check({ protocols: ['openai-chat'] })).problem, undefined)
   assert.deepEqual(taken.requests.map(firstLine), ['GET /models', 'POST /chat/completions'])
   const wrong = await upstream(noList('403 Forbidden'))
-  assert.equal((await wrong.check({ protocol: 'openai-chat' })).problem, 'the provider answered with status 403')
+  assert.equal((await wrong.check({ protocols: ['openai-chat'] })).problem, 'the provider answered with status 403')
 })
 
 const echoes: readonly (readonly [name: string, body: string])[] = [

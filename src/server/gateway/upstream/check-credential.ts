@@ -4,6 +4,7 @@ import { AppError } from '../../platform/errors.ts'
 import { isRecord, jsonOr, nonEmptyText } from '../../platform/json.ts'
 import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
 import type { Authorize } from './authorize.ts'
+import { basePathOf } from './base-path.ts'
 import { TokenRefused } from './google-token.ts'
 import { ownHeaders } from './headers.ts'
 import { callingProbe, type Probe, readingProbe } from './probes.ts'
@@ -27,9 +28,10 @@ const maxWords = 300
 /** Asks upstreams whether they take the credential of a deployment, with requests that cost next to nothing. */
 export function createCredentialCheck({ outbound, authorize }: Options) {
   const ask = async (deployment: Deployment, { method, path, headers, body, alsoGood }: Probe) => {
-    const url = `${deployment.apiBase}${path}`
+    const target = { deployment, protocol: deployment.protocols[0] }
+    const url = `${deployment.apiBase}${basePathOf(target)}${path}`
     const bytes = Buffer.from(body ? JSON.stringify(body) : '')
-    const sent = await authorize(deployment, { url, headers: { ...ownHeaders, ...headers }, body: bytes })
+    const sent = await authorize(target, { url, headers: { ...ownHeaders, ...headers }, body: bytes })
     const { status, text } = await smallRequest(outbound, {
       method,
       url,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { after, test } from 'node:test'
 import { jsonAnswer, type RawRequest, startByteServer } from '../../../../test/support/byte-server.ts'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createOutbound } from '../../platform/outbound.ts'
 import { createAuthorize } from './authorize.ts'
@@ -87,14 +87,14 @@ test('a deployment with a service account gets its token as the credential, unle
   const authorize = createAuthorize({ googleTokens: tokens })
   const google = { project: 'p', location: 'global', serviceAccount: account }
   const deployment = deploymentAt('https://a.example', {
-    protocol: 'gemini',
+    protocols: ['gemini'],
     provider: 'vertex',
     apiKey: undefined,
     google,
   })
   const request = { url: 'https://a.example/x', headers: { a: 'b' }, body: Buffer.alloc(0) }
-  assert.deepEqual(await authorize(deployment, request), { a: 'b', authorization: 'Bearer token-1' })
-  assert.deepEqual(authorize(deployment, request), { a: 'b', authorization: 'Bearer token-1' })
+  assert.deepEqual(await authorize(targetAt(deployment), request), { a: 'b', authorization: 'Bearer token-1' })
+  assert.deepEqual(authorize(targetAt(deployment), request), { a: 'b', authorization: 'Bearer token-1' })
   const own = { authorization: 'Bearer own' }
-  assert.deepEqual(await authorize({ ...deployment, headers: own }, request), { a: 'b', ...own })
+  assert.deepEqual(await authorize(targetAt({ ...deployment, headers: own }), request), { a: 'b', ...own })
 })

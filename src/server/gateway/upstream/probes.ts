@@ -4,7 +4,7 @@ import { modelPath } from './bedrock-models.ts'
 /** A request that shows whether an upstream takes a credential. */
 export interface Probe {
   readonly method: 'GET' | 'POST'
-  /** Behind the deployment's base address. */
+  /** Behind the base address of the deployment's default protocol. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
@@ -17,7 +17,7 @@ const noModel = 'switchyard-credential-test'
 const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
 
 /** Asks for something that every key may read; undefined where the protocol has nothing of the kind. */
-export function readingProbe({ provider, protocol, apiBase, google }: Deployment): Probe | undefined {
+export function readingProbe({ provider, protocols: [protocol], apiBase, google }: Deployment): Probe | undefined {
   const reading = { method: 'GET', alsoGood: [] } as const
   if (google) return undefined
   switch (protocol) {
@@ -36,7 +36,7 @@ export function readingProbe({ provider, protocol, apiBase, google }: Deployment
 }
 
 /** Asks a model for one token: the deployment's own, or one that is not there where it has none of its own. */
-export function callingProbe({ protocol, upstreamModel, apiBase, google }: Deployment): Probe {
+export function callingProbe({ protocols: [protocol], upstreamModel, apiBase, google }: Deployment): Probe {
   const model = upstreamModel.includes('*') ? noModel : upstreamModel
   const messages = [{ role: 'user', content: 'hi' }]
   const calling = { method: 'POST', alsoGood: [400, 404, 422] } as const

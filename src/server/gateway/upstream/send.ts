@@ -1,13 +1,14 @@
 import type { Attempt } from '../call.ts'
 import { lengthOf, type Parts } from '../splice.ts'
 import type { Authorize } from './authorize.ts'
+import { basePathOf } from './base-path.ts'
 import type { Exchange } from './exchange.ts'
 import type { Pools } from './pools.ts'
 
 interface Sending {
   readonly attempt: Attempt
   readonly exchange: Exchange
-  /** Behind the deployment's base address, with its query. */
+  /** Behind the base address of the protocol, with its query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Parts
@@ -31,16 +32,23 @@ export function createSend({ pools, authorize }: { readonly pools: Pools; readon
     // Its types leave out that it takes anything that can be iterated.
     const payload = body as Buffer
     pool.dispatch(
-      { method: 'POST', path: `${pathPrefix}${path}`, headers, body: payload, headersTimeout, bodyTimeout },
+      {
+        method: 'POST',
+        path: `${pathPrefix}${basePathOf(target)}${path}`,
+        headers,
+        body: payload,
+        headersTimeout,
+        bodyTimeout,
+      },
       exchange,
     )
     return exchange.result
   }
 
   return sending => {
-    const { deployment } = sending.attempt.target
-    const url = `${deployment.apiBase}${sending.path}`
-    const headers = authorize(deployment, { url, headers: sending.headers, body: sending.body })
+    const { target } = sending.attempt
+    const url = `${target.deployment.apiBase}${basePathOf(target)}${sending.path}`
+    const headers = authorize(target, { url, headers: sending.headers, body: sending.body })
     if (!(headers instanceof Promise)) return dispatch(sending, headers)
     // The exchange answers meanwhile for a caller who leaves, and for its time-out.
     headers.then(

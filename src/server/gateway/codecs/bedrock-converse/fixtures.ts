@@ -17,7 +17,7 @@ const seals = createReasoningSeals(createKeyring([Buffer.alloc(32, 7)]))
 
 /** The context of a call to a model; its seal is real. */
 export const contextFor = (upstreamModel: string = claude, stream = true): CodecContext => ({
-  deployment: { id: 'd1', provider: 'bedrock', protocol: 'bedrock-converse', apiBase: 'https://bedrock.test' },
+  deployment: { id: 'd1', provider: 'bedrock', apiBase: 'https://bedrock.test' },
   upstreamModel,
   stream,
   requestId: 'req_1',

@@ -14,7 +14,6 @@ export function geminiContext(overrides: Partial<CodecContext> = {}): CodecConte
   const deployment = {
     id: 'gemini-1',
     provider: 'gemini',
-    protocol: 'gemini',
     apiBase: 'https://gemini.test',
     ...overrides.deployment,
   } as const
@@ -34,7 +33,6 @@ export function geminiContext(overrides: Partial<CodecContext> = {}): CodecConte
 export const vertexDeployment = {
   id: 'vertex-1',
   provider: 'vertex',
-  protocol: 'gemini',
   apiBase: 'https://vertex.test',
   google: { project: 'my-project', location: 'europe-west4', serviceAccount: undefined },
 } as const satisfies CodecContext['deployment']

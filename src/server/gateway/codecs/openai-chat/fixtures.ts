@@ -17,7 +17,6 @@ export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => 
 export const deploymentOf = (provider: string): CodecContext['deployment'] => ({
   id: 'd1',
   provider,
-  protocol: 'openai-chat',
   apiBase: 'https://upstream.test/v1',
 })
 

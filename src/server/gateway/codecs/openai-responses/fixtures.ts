@@ -7,7 +7,7 @@ import { openaiResponses } from './codec.ts'
 
 /** A context whose seal is readable: `sealed:` and the state. */
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({
-  deployment: { id: 'd1', provider: 'openai', protocol: 'openai-responses', apiBase: 'https://upstream.test/v1' },
+  deployment: { id: 'd1', provider: 'openai', apiBase: 'https://upstream.test/v1' },
   upstreamModel: 'gpt-5.5',
   ...plainContext,
   ...changes,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../translated/degradations.ts'
 import { chatIngress } from './chat-ingress.ts'
@@ -8,7 +8,13 @@ import { chatIngress } from './chat-ingress.ts'
 const deployment = deploymentAt('http://127.0.0.1:1')
 const hi = { role: 'user', content: 'hi' }
 const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
-  const context = { target: { deployment, upstreamModel }, stream: false, model: 'm', requestId: 'req_1', createdAt: 1 }
+  const context = {
+    target: targetAt(deployment, upstreamModel),
+    stream: false,
+    model: 'm',
+    requestId: 'req_1',
+    createdAt: 1,
+  }
   const { body, degraded } = chatIngress({ model: 'm', messages: [hi], ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
 }

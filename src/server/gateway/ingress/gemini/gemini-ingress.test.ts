@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../translated/degradations.ts'
 import { geminiIngress } from './gemini-ingress.ts'
@@ -8,7 +8,13 @@ import { geminiIngress } from './gemini-ingress.ts'
 const deployment = deploymentAt('http://127.0.0.1:1')
 const hi = { role: 'user', parts: [{ text: 'hi' }] }
 const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
-  const context = { target: { deployment, upstreamModel }, stream: false, model: 'm', requestId: 'req_1', createdAt: 1 }
+  const context = {
+    target: targetAt(deployment, upstreamModel),
+    stream: false,
+    model: 'm',
+    requestId: 'req_1',
+    createdAt: 1,
+  }
   const { body, degraded } = geminiIngress({ contents: [hi], ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
 }
@@ -210,7 +216,7 @@ for (const [request, message] of refused) {
 test('a search of Google’s that the upstream cannot run is refused, not dropped', () => {
   const elsewhere = { ...deployment, provider: 'openrouter' }
   const context = {
-    target: { deployment: elsewhere, upstreamModel: 'm' },
+    target: targetAt(elsewhere, 'm'),
     stream: false,
     model: 'm',
     requestId: 'r',

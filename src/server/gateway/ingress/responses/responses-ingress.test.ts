@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
 import type { Deployment } from '../../../config/config.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../translated/degradations.ts'
@@ -8,7 +8,7 @@ import { sealedThinking } from './reasoning-carrier.ts'
 import { responsesIngress } from './responses-ingress.ts'
 
 const convert = (request: object, changes: Partial<Deployment> = {}) => {
-  const target = { deployment: deploymentAt('http://127.0.0.1:1', changes), upstreamModel: 'claude-opus-5-5' }
+  const target = targetAt(deploymentAt('http://127.0.0.1:1', changes), 'claude-opus-5-5')
   const context = { target, stream: true, model: 'm', requestId: 'req_1', createdAt: 1 }
   const { body, degraded } = responsesIngress({ model: 'm', input: 'hi', ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
