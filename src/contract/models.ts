@@ -53,6 +53,38 @@ export const ModelDetails = Type.Object({
   deployments: Type.Optional(Type.Array(DeploymentState)),
 })
 
+const Flag = Nullable(Type.Boolean())
+const Count = Nullable(Type.Integer())
+const PerToken = Nullable(Type.Number({ description: 'US dollars per token' }))
+
+/** A model as LiteLLM's clients read it. null: not known. */
+export const ModelInfo = Type.Object({
+  model_name: Type.String(),
+  litellm_params: Type.Object({ model: Type.String({ description: '`provider/model`, as the upstream is called' }) }),
+  model_info: Type.Object({
+    id: Type.String({ description: 'Of the first deployment of the model, which the figures describe' }),
+    key: Type.String({ description: 'The name of the model upstream' }),
+    db_model: Type.Literal(false),
+    max_tokens: Count,
+    max_input_tokens: Count,
+    max_output_tokens: Count,
+    input_cost_per_token: PerToken,
+    output_cost_per_token: PerToken,
+    cache_read_input_token_cost: PerToken,
+    cache_creation_input_token_cost: PerToken,
+    cache_creation_input_token_cost_above_1hr: PerToken,
+    litellm_provider: Type.String(),
+    mode: Type.Union([Type.Literal('chat'), Type.Literal('embedding')]),
+    supports_vision: Flag,
+    supports_function_calling: Flag,
+    supports_tool_choice: Flag,
+    supports_pdf_input: Flag,
+    supports_reasoning: Flag,
+    supports_prompt_caching: Flag,
+  }),
+})
+export type ModelInfo = Static<typeof ModelInfo>
+
 const base = { access: 'key', errorShape: 'anthropic', isForPrograms: true } as const
 
 export const modelRoutes = {
@@ -95,5 +127,18 @@ export const modelRoutes = {
     params: Type.Object({ model_id: Type.String() }),
     responses: { 200: ModelDetails },
     summary: 'Read one model',
+  }),
+  info: route({
+    ...base,
+    id: 'models.info',
+    errorShape: 'openai',
+    method: 'GET',
+    path: '/v1/model/info',
+    aliases: ['/model/info'],
+    query: Type.Object({
+      litellm_model_id: Type.Optional(Type.String({ maxLength: 300, description: 'The `model_info.id` of one model' })),
+    }),
+    responses: { 200: Type.Object({ data: Type.Array(ModelInfo) }) },
+    summary: 'List limits, prices and abilities of the models that this key may use, in LiteLLM’s shape',
   }),
 }

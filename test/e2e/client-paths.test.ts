@@ -126,3 +126,15 @@ test('P1: load balancers and clients that probe with HEAD get an answer without 
   for (const path of ['/health/liveliness', '/health/readiness'])
     assert.equal((await send(stranger, `GET ${path}`)).json()['status'], 'ok')
 })
+
+test('P2: a key reads the info of the models that it may use, and of no other', async () => {
+  const { key } = await makeKey(service, { models: ['team/large'] })
+  for (const path of ['/v1/model/info', '/model/info']) {
+    const { data } = (await send({ url: service.url, key }, `GET ${path}`)).json<{ data: { model_name: string }[] }>()
+    assert.deepEqual(
+      data.map(({ model_name }) => model_name),
+      ['team/large'],
+    )
+  }
+  assert.equal((await send({ url: service.url }, 'GET /model/info')).status, 401)
+})

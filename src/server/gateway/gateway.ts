@@ -13,7 +13,16 @@ import type { Usage } from '../usage/usage.ts'
 import { createAdmission } from './admission.ts'
 import { withAssumed } from './assumed-usage.ts'
 import { usageRow } from './booking.ts'
-import { type Ask, type Attempt, type Call, isCount, type Outcome, type Refusal, type Sink } from './call.ts'
+import {
+  type Ask,
+  type Attempt,
+  type Call,
+  isCount,
+  type Outcome,
+  type Refusal,
+  type Sink,
+  type Target,
+} from './call.ts'
 import { groupsUnder, holdFor } from './call-holds.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
 import { noTokens } from './counting/token-counts.ts'
@@ -61,6 +70,8 @@ export interface Gateway {
   models(key?: KeyAccess): readonly Model[]
   /** The model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
   find(id: string, key?: KeyAccess): Model | undefined
+  /** What a listed model leads to: the first of its deployments, with the model's name there. */
+  targetOf(id: string): Target | undefined
   /** The error for a model that is not there, with what was probably meant. */
   unknown(id: string, key?: KeyAccess): AppError
   /** How the deployments of a model do, seen from this process. */
@@ -148,6 +159,7 @@ export function createGateway(options: Options): Gateway {
       const name = table.nameOf(id)
       return key && !coversModel(key.models, name) ? undefined : table.list.find(name)
     },
+    targetOf: id => table.list.targetOf(id),
     unknown: (id, key) => table.unknown(id, key),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {

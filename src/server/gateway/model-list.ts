@@ -15,6 +15,8 @@ export interface ModelList {
   readonly ids: readonly string[]
   /** Also a model that only a wildcard covers. */
   find(id: string): Model | undefined
+  /** What the figures of a listed model describe: the first of its deployments, with the model's name there. */
+  targetOf(id: string): Target | undefined
 }
 
 interface Sources {
@@ -37,6 +39,7 @@ export function createModelList({ catalogue, prices, isServed, since }: Sources)
   const described = (id: string, target: DeployedModel) =>
     modelOf(id, target, { prices, created: releasedAt(target.upstreamModel) ?? since(target.deployment) })
   return {
+    targetOf: id => models.get(id),
     ids: [...models.keys()],
     get all() {
       return [...models].map(([id, target]) => described(id, target))

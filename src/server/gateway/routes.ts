@@ -6,6 +6,7 @@ import type { Caller } from '../http/caller.ts'
 import { fastifyPaths } from '../http/paths.ts'
 import { invalid } from '../platform/errors.ts'
 import type { Gateway } from './gateway.ts'
+import { modelInfo } from './model-info.ts'
 import { pageOf } from './model-list.ts'
 import { serveCalls } from './serve-calls.ts'
 
@@ -42,6 +43,8 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
     )
   })
 
+  serveModelInfo(app, gateway)
+
   const find = (id: string, { key }: Caller) => {
     const model = gateway.find(id, key)
     if (!model) throw gateway.unknown(id, key)
@@ -54,6 +57,21 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
       find((request.params as { '*': string })['*'], request.caller),
     )
   }
+}
+
+/** The list of models in LiteLLM's shape, which its clients read limits and prices from. */
+function serveModelInfo(app: FastifyInstance, gateway: Gateway): void {
+  bind(app, modelRoutes.info, async ({ query }, { key }) => {
+    const { litellm_model_id: wanted } = query
+    const known = gateway.models(key).flatMap(model => {
+      const target = gateway.targetOf(model.id)
+      return target ? [modelInfo(model, target)] : []
+    })
+    if (wanted === undefined) return { data: known }
+    const data = known.filter(({ model_info }) => model_info.id === wanted)
+    if (data.length === 0) throw invalid(`litellm_model_id ${wanted} is not the id of a model that this key may use`)
+    return { data }
+  })
 }
 
 /** Models of a page, as at Anthropic. */

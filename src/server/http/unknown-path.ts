@@ -15,9 +15,9 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^\/api\/v1\//, 'plain'],
   [/^\/v1beta(\/|$)/, 'google'],
   [/^\/v1\/models\/.+:((g|streamG)enerateContent|countTokens)$/, 'google'],
-  [/^(\/v1)?\/(messages|models?)(\/|$)/, 'anthropic'],
+  [/^(\/v1)?\/(messages|models)(\/|$)/, 'anthropic'],
   [/^\/v1\/(agents|environments|sessions)(\/|$)/, 'anthropic'],
-  [/^(\/v1)?\/(chat|responses|embeddings)(\/|$)/, 'openai'],
+  [/^(\/v1)?\/(chat|responses|embeddings|model)(\/|$)/, 'openai'],
   [
     /^\/v1\/(completions|images|audio|moderations|rerank|batches|fine_tuning|uploads|assistants|threads)(\/|$)/,
     'openai',
