@@ -1,7 +1,7 @@
 // Requests and answers of Anthropic's format, as sender, upstream and receiver all know them.
 
 /**
- * What the upstream answers, named in the request's model: JSON at once, or a stream, as fast as possible, paced, or
+ * What the upstream answers, named in its path: JSON at once, or a stream, as fast as possible, paced, or
  * with a prompt beginning and the rest after one pause.
  */
 export const kinds = ['json', 'burst', 'paced', 'prompt'] as const
@@ -18,8 +18,11 @@ export const paceMs = 20
 
 const eventBytes = 140
 
-/** The model's name in requests; the part behind the slash is the upstream's. */
-export const aliasOf = (kind: Kind): string => `bench/${kind}`
+/** The model's name in requests. */
+const aliasOf = (kind: Kind): string => `bench/${kind}`
+
+/** Where the upstream serves the calls of a kind in Anthropic's format: the base address decides what it answers. */
+export const messagesBaseOf = (kind: Kind): string => `/messages/${kind}`
 
 /** A request of about `bytes`, in the shape of an agent's: some prose, code, and output of tools with its escapes. */
 export function requestBody(kind: Kind, bytes: number): Buffer {
@@ -95,6 +98,13 @@ export function deltaFrame(number: number): string {
     delta: { type: 'text_delta', text: text + '.'.repeat(Math.max(0, spare)) },
   })
 }
+
+/** All events of a stream. */
+export const messagesFrames = (): string[] => [
+  ...openingFrames,
+  ...Array.from({ length: deltasPerStream }, (_, number) => deltaFrame(number)),
+  ...closingFrames,
+]
 
 /** Number and time of a text event, in any dialect; undefined for any other frame. */
 export function readDelta(text: string): { readonly number: number; readonly sentUs: number } | undefined {

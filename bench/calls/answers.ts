@@ -1,12 +1,4 @@
-import {
-  answerText,
-  closingFrames,
-  deltaFrame,
-  deltasPerStream,
-  jsonAnswer,
-  openingFrames,
-  paceMs,
-} from '../exchange.ts'
+import { answerText, jsonAnswer, messagesFrames, paceMs } from '../exchange.ts'
 import { chatAnswer } from '../gateway/chat-exchange.ts'
 import type { Answer } from '../upstream/upstream.ts'
 
@@ -32,11 +24,6 @@ export const expectedText: Readonly<Record<UpstreamPath, string>> = {
   burst: 'n0094t',
 }
 
-const messagesStream = (): string => {
-  const deltas = Array.from({ length: deltasPerStream }, (_, number) => deltaFrame(number))
-  return [...openingFrames, ...deltas, ...closingFrames].join('')
-}
-
 const geminiEvents = 8
 
 /** An answer of about 1 KB of text in a few large events, as Gemini sends them. */
@@ -60,8 +47,8 @@ function geminiStream(): string {
 /** All that the upstream answers. */
 export const upstreamAnswers = (): Answer[] => [
   { path: upstreamPaths.whole, body: jsonAnswer },
-  { path: upstreamPaths.paced, body: messagesStream(), pauseMs: paceMs },
-  { path: upstreamPaths.burst, body: messagesStream(), pauseMs: 0 },
+  { path: upstreamPaths.paced, body: messagesFrames().join(''), pauseMs: paceMs },
+  { path: upstreamPaths.burst, body: messagesFrames().join(''), pauseMs: 0 },
   { path: upstreamPaths.chat, body: chatAnswer },
   { path: upstreamPaths.gemini, body: geminiStream(), pauseMs: 0 },
 ]

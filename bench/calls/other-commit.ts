@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, symlinkSync, utimesSync } from 'node:fs'
+import { readFileSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 
 const thisTree = join(import.meta.dirname, '..', '..')
@@ -18,10 +18,7 @@ const git = (...args: readonly string[]): string =>
 /** The short id of a commit. */
 export const shortId = (commit: string): string => git('rev-parse', '--short', '--verify', `${commit}^{commit}`)
 
-/**
- * Checks a commit out into `root`. It gets the packages of this tree when both lock files are the same; otherwise its
- * first start installs them.
- */
+/** Checks a commit out into `root`, with the packages of this tree when both lock files are the same, else with its own. */
 export function checkOut(commit: string, root: string): OtherCommit {
   const name = shortId(commit)
   git('worktree', 'add', '--detach', root, name)
@@ -31,7 +28,7 @@ export function checkOut(commit: string, root: string): OtherCommit {
   }
   process.once('exit', remove)
   try {
-    shareModules(root)
+    addModules(root)
   } catch (error) {
     remove()
     throw error
@@ -39,9 +36,14 @@ export function checkOut(commit: string, root: string): OtherCommit {
   return { name, root, remove }
 }
 
-function shareModules(root: string): void {
+function addModules(root: string): void {
   const lockOf = (tree: string): string => join(tree, 'package-lock.json')
-  if (!existsSync(lockOf(root)) || !readFileSync(lockOf(root)).equals(readFileSync(lockOf(thisTree)))) return
+  if (!readFileSync(lockOf(root)).equals(readFileSync(lockOf(thisTree)))) {
+    execFileSync(process.execPath, [join(root, 'scripts', 'install.mjs'), root], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    return
+  }
   symlinkSync(join(thisTree, 'node_modules'), join(root, 'node_modules'))
   // A lock file that is newer than the modules makes the program install them again, here through the link.
   utimesSync(lockOf(root), 0, 0)

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startCpuClock } from '../cpu-clock.ts'
 import { residentMib } from '../process-figures.ts'
 import { rounded } from '../statistics.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { type Calls, sendCalls } from '../wrk/wrk.ts'
+import { type Calls, checkAnswer, sendCalls } from '../wrk/wrk.ts'
 import { expectedText } from './answers.ts'
 import type { Contender, Running } from './contenders.ts'
 import type { Scenario } from './scenarios.ts'
@@ -80,9 +79,9 @@ interface Turn extends Setting {
 
 async function takeTurns(started: readonly Started[], turn: Turn): Promise<Sample[]> {
   const samples: Sample[] = []
-  for (const { contender, running } of started) {
+  for (const { running } of started) {
     const calls = callsOf(running, turn)
-    await checkAnswer(contender, calls, turn)
+    await checkAnswer(calls, expectedText[turn.scenario.upstream])
     await sendCalls({ ...calls, seconds: calls.seconds * warmUpFactor })
   }
   await sleep(settleMs)
@@ -95,20 +94,6 @@ async function takeTurns(started: readonly Started[], turn: Turn): Promise<Sampl
 function callsOf(running: Running, { scenario, body, seconds }: Turn): Calls {
   const { connections, leastSeconds = 0 } = scenario
   return { ...running.target(scenario), body, connections, seconds: Math.max(seconds, leastSeconds) }
-}
-
-/** Rejects unless the text of the upstream reaches the client. wrk does not read what it gets. */
-async function checkAnswer({ name }: Contender, { url, headers, body }: Calls, { scenario }: Turn): Promise<void> {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: await readFile(body),
-  })
-  const text = await answer.text()
-  if (answer.ok && text.includes(expectedText[scenario.upstream])) return
-  throw new Error(
-    `${name}: ${scenario.name}: status ${answer.status}, and not the answer of the upstream: ${text.slice(0, 500)}`,
-  )
 }
 
 async function measure({ contender, running }: Started, turn: Turn): Promise<Sample> {

@@ -1,5 +1,5 @@
 // The answers of the fake upstream in the dialect of OpenAI's chat completions; as many events as in Anthropic's.
-import { answerText, deltasPerStream, type Kind, kinds, stampedText } from '../exchange.ts'
+import { answerText, deltasPerStream, type Kind, stampedText } from '../exchange.ts'
 
 const usage = { prompt_tokens: 700, completion_tokens: 95, total_tokens: 795 }
 const head = { id: 'chatcmpl-01', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'bench' }
@@ -30,8 +30,3 @@ export function* chatFrames(): Generator<string, undefined> {
 
 /** Where the chat completions of a kind are: translators write the model wherever they like, but keep the path. */
 export const chatBaseOf = (kind: Kind): string => `/chat/${kind}/v1`
-
-const path = new RegExp(`^/chat/(${kinds.join('|')})/v1/chat/completions`)
-
-/** The kind of a chat call by its path; undefined for any other path. */
-export const chatKindOf = (url = ''): Kind | undefined => path.exec(url)?.[1] as Kind | undefined

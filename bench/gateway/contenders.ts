@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Kind, kinds } from '../exchange.ts'
+import { type Kind, kinds, messagesBaseOf } from '../exchange.ts'
 import { startServer } from '../server.ts'
 import { startBareProxy } from '../start-bare-proxy.ts'
 import { chatBaseOf } from './chat-exchange.ts'
@@ -52,7 +52,7 @@ export const contenders: readonly Contender[] = [
 
 /** Asks the upstream in its own dialect. */
 function plainEndpoint(origin: string, lane: Lane, kind: Kind): Endpoint {
-  const path = lane === 'raw' ? '/v1/messages' : `${chatBaseOf(kind)}/chat/completions`
+  const path = lane === 'raw' ? `${messagesBaseOf(kind)}/v1/messages` : `${chatBaseOf(kind)}/chat/completions`
   return { origin, path, model: `bench/${kind}`, headers: {} }
 }
 
@@ -110,6 +110,9 @@ function configOf(upstream: string): string {
     model_name: `chat/${kind}`,
     params: { model: `openai-compatible/${kind}`, api_base: `${upstream}${chatBaseOf(kind)}`, api_key },
   }))
-  const raw = { model_name: 'bench/*', params: { model: 'anthropic/*', api_base: upstream, api_key, ...prices } }
-  return JSON.stringify({ model_list: [raw, ...chat], outbound: { allow: [new URL(upstream).host] }, limits })
+  const raw = kinds.map(kind => ({
+    model_name: `bench/${kind}`,
+    params: { model: `anthropic/${kind}`, api_base: upstream + messagesBaseOf(kind), api_key, ...prices },
+  }))
+  return JSON.stringify({ model_list: [...raw, ...chat], outbound: { allow: [new URL(upstream).host] }, limits })
 }

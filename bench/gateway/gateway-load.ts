@@ -1,4 +1,4 @@
-import type { Kind } from '../exchange.ts'
+import { type Kind, requestBody } from '../exchange.ts'
 import { runProgram } from '../program.ts'
 
 /** Where calls of a kind go, and how they are put there. */
@@ -13,7 +13,7 @@ export interface Endpoint {
 /** How much is sent: a number of calls, or calls for a time. */
 export type Amount = { readonly calls: number } | { readonly durationMs: number }
 
-/** Calls to send, `connections` of them at any time. */
+/** Calls to send, `connections` of them at any time. JSON without pauses is sent by wrk, everything else from Node. */
 export type GatewayLoad = Amount & {
   readonly kind: Kind
   readonly bodyBytes: number
@@ -49,6 +49,13 @@ export interface LoadResult {
   readonly firstByte: Spread
   readonly firstContent: Spread
   readonly whole: Spread
+}
+
+/** The body and the headers of every call of a load. */
+export function requestFor({ model, headers }: Endpoint, { kind, bodyBytes }: Pick<GatewayLoad, 'kind' | 'bodyBytes'>) {
+  const body = requestBody(kind, bodyBytes).toString().replace(`"bench/${kind}"`, JSON.stringify(model))
+  const common = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }
+  return { body: Buffer.from(body), headers: { ...common, ...headers } }
 }
 
 /** What the program that sends is given. */

@@ -1,18 +1,16 @@
 // Sends model calls in any dialect and looks at every answer: `SenderOptions`; prints a `LoadResult` and ends.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type Dispatcher } from 'undici'
-import { requestBody } from '../exchange.ts'
 import { percentile } from '../statistics.ts'
 import { createReceipt, type Receipt, type Tally } from './answer-receipt.ts'
-import type { LoadResult, SenderOptions, Spread } from './gateway-load.ts'
+import { type LoadResult, requestFor, type SenderOptions, type Spread } from './gateway-load.ts'
 
 const { endpoint, load } = JSON.parse(process.argv[2] ?? '{}') as SenderOptions
-const { origin, path, model } = endpoint
-const { kind, bodyBytes, connections, rampMs = 0, thinkMs = 0 } = load
+const { origin, path } = endpoint
+const { kind, connections, rampMs = 0, thinkMs = 0 } = load
 const deadlineMs = 120_000 + ('durationMs' in load ? load.durationMs : 0)
 
-const body = Buffer.from(requestBody(kind, bodyBytes).toString().replace(`"bench/${kind}"`, JSON.stringify(model)))
-const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...endpoint.headers }
+const { body, headers } = requestFor(endpoint, load)
 // The time-outs are those of the load: a peer may be slow.
 const patience = { headersTimeout: deadlineMs, bodyTimeout: deadlineMs, connectTimeout: deadlineMs }
 const clients = Array.from({ length: connections }, () => new Client(origin, { ...patience, keepAliveTimeout: 60_000 }))

@@ -7,7 +7,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { machineNow } from '../machine.ts'
-import { startProgram } from '../program.ts'
+import { startUpstream } from '../upstream/upstream.ts'
 import type { Program } from './contenders.ts'
 import { type Figure, figuresOf, verdictOf } from './figures.ts'
 import { chartsOf } from './measurements.ts'
@@ -18,6 +18,7 @@ import { runRounds } from './rounds.ts'
 import type { Setting } from './running.ts'
 import { type Effort, roundsOf } from './scenarios.ts'
 import { runSoak } from './soak.ts'
+import { upstreamAnswers } from './upstream-answers.ts'
 
 const results = join(import.meta.dirname, '..', 'results')
 const day = new Date().toISOString().slice(0, 10)
@@ -80,14 +81,14 @@ async function soak(setting: Setting, minutes: number): Promise<Told> {
   return { text, figures: outcome.figures, files: { [`${day}-gateway-soak.md`]: text } }
 }
 
-/** Starts the fake upstream and makes a folder, for as long as the run takes. */
+/** Starts the upstream and makes a folder, for as long as the run takes. */
 async function withSetting(run: Run): Promise<Told> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-bench-gateway-'))
   // The database runs as another user, who must be able to pass through.
   await chmod(folder, 0o711)
-  const upstream = await startProgram<{ origin: string }>(import.meta.resolve('../fake-upstream.ts'), {})
+  const upstream = await startUpstream(join(folder, 'upstream'), upstreamAnswers())
   try {
-    return await run({ upstream: upstream.answer.origin, folder })
+    return await run({ upstream: upstream.origin, counts: upstream.counts, folder })
   } finally {
     await upstream.stop()
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })

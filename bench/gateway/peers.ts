@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { kinds } from '../exchange.ts'
+import { type Kind, kinds, messagesBaseOf } from '../exchange.ts'
 import { bindLifetime } from '../program.ts'
 import { chatBaseOf } from './chat-exchange.ts'
 import type { Running, Setting } from './running.ts'
@@ -53,13 +53,14 @@ export async function startPortkey({ upstream, folder }: Setting): Promise<Runni
     home: await newHome(folder),
     probe: `http://127.0.0.1:${port}/`,
   })
-  const headers = {
+  const origin = `http://127.0.0.1:${port}`
+  const headersOf = (kind: Kind) => ({
     'x-api-key': key,
     'x-portkey-provider': 'anthropic',
-    'x-portkey-custom-host': `${upstream}/v1`,
-  }
-  const origin = `http://127.0.0.1:${port}`
-  return { ...peer, endpoint: kind => ({ origin, path: '/v1/messages', model: `bench/${kind}`, headers }) }
+    'x-portkey-custom-host': `${upstream}${messagesBaseOf(kind)}/v1`,
+  })
+  const path = '/v1/messages'
+  return { ...peer, endpoint: kind => ({ origin, path, model: `bench/${kind}`, headers: headersOf(kind) }) }
 }
 
 /** claude-code-router without its log; a provider for each kind of call, since it keeps nothing else of the model. */

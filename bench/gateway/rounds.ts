@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startCpuClock } from '../cpu-clock.ts'
-import { eventsPerStream } from '../exchange.ts'
 import { residentMib } from '../process-figures.ts'
 import { rounded } from '../statistics.ts'
 import { type Contender, contenders, type Lane, type Program } from './contenders.ts'
-import { type GatewayLoad, type LoadResult, sendGatewayLoad } from './gateway-load.ts'
+import { type Endpoint, type GatewayLoad, type LoadResult, sendGatewayLoad } from './gateway-load.ts'
+import { sendJsonLoad } from './json-load.ts'
 import type { Running, Setting } from './running.ts'
 import type { ScenarioName } from './scenario-name.ts'
 import { fits, loadFor, type Scenario, scenarios, warmUps } from './scenarios.ts'
@@ -96,10 +96,10 @@ async function serve(contender: Contender, { group, setting, say }: Service): Pr
     const staysCold = group.some(({ isAlone = false }) => isAlone) || running.pid === undefined
     for (const warmUp of staysCold ? [] : warmUps) {
       const load = loadFor(warmUp, contender)
-      await sendGatewayLoad(running.endpoint(load.kind), load).catch((error: unknown) => failed('start', error))
+      await send(running.endpoint(load.kind), load, setting).catch((error: unknown) => failed('start', error))
     }
     for (const scenario of group) {
-      const measuring = measure(running, { scenario, load: loadFor(scenario, contender) })
+      const measuring = measure(running, { scenario, load: loadFor(scenario, contender), setting })
       const measured = await measuring.catch((error: unknown) => failed(scenario.name, error))
       if (!measured) continue
       samples.push({ program, lane, scenario: scenario.name, ...measured })
@@ -127,13 +127,18 @@ const lookMs = 100
 interface Measurement {
   readonly scenario: Scenario
   readonly load: GatewayLoad
+  readonly setting: Setting
 }
 
-async function measure({ pid, endpoint }: Running, { scenario, load }: Measurement): Promise<Measured> {
+/** JSON goes out from wrk, which costs little; streams from a program that reads when each event was sent. */
+const send = (endpoint: Endpoint, load: GatewayLoad, { folder }: Setting): Promise<LoadResult> =>
+  load.kind === 'json' ? sendJsonLoad(endpoint, load, folder) : sendGatewayLoad(endpoint, load)
+
+async function measure({ pid, endpoint }: Running, { scenario, load, setting }: Measurement): Promise<Measured> {
   const target = endpoint(load.kind)
   if (pid === undefined) {
     const none = { cpuUs: Number.NaN, childrenUs: Number.NaN, residentMib: Number.NaN, mostResidentMib: Number.NaN }
-    return { ...none, result: await sendGatewayLoad(target, load) }
+    return { ...none, result: await send(target, load, setting) }
   }
   let mostResidentMib = 0
   const look = (): void => {
@@ -141,12 +146,14 @@ async function measure({ pid, endpoint }: Running, { scenario, load }: Measureme
   }
   const timer = setInterval(look, lookMs)
   try {
+    const before = await setting.counts()
     const clock = startCpuClock(pid)
-    const result = await sendGatewayLoad(target, load)
+    const result = await send(target, load, setting)
     await sleep(afterMs)
     const { wholeUs, childrenUs } = clock()
     look()
-    const units = scenario.per === 'event' ? result.calls * eventsPerStream : result.calls
+    const after = await setting.counts()
+    const units = scenario.per === 'event' ? after.events - before.events : after.answers - before.answers
     return {
       cpuUs: wholeUs / units,
       childrenUs: childrenUs / units,

@@ -6,7 +6,7 @@ import type { ScenarioName } from './scenario-name.ts'
 export interface Scenario {
   readonly name: ScenarioName
   readonly title: string
-  readonly load: Extract<GatewayLoad, { calls: number }>
+  readonly load: GatewayLoad
   /** What the CPU time is divided by. */
   readonly per: 'request' | 'event'
   readonly lanes: readonly Lane[]
@@ -24,14 +24,14 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'json',
     title: 'JSON, 2.5 KB in, 1 KB out, 64 connections',
-    load: { kind: 'json', bodyBytes: smallBytes, connections: 64, calls: 12_000 },
+    load: { kind: 'json', bodyBytes: smallBytes, connections: 64, durationMs: 6_000 },
     per: 'request',
     lanes: both,
   },
   {
     name: 'one json',
     title: 'JSON, 2.5 KB in, one client',
-    load: { kind: 'json', bodyBytes: smallBytes, connections: 1, calls: 1_000 },
+    load: { kind: 'json', bodyBytes: smallBytes, connections: 1, durationMs: 2_000 },
     per: 'request',
     lanes: both,
     isTimed: true,
@@ -47,7 +47,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'one large',
     title: 'JSON, 400 KB in, one client',
-    load: { kind: 'json', bodyBytes: 400_000, connections: 1, calls: 200 },
+    load: { kind: 'json', bodyBytes: 400_000, connections: 1, durationMs: 2_000 },
     per: 'request',
     lanes: ['raw'],
     isTimed: true,
@@ -55,7 +55,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'large',
     title: 'JSON, 305 KB in, 64 connections',
-    load: { kind: 'json', bodyBytes: 305_000, connections: 64, calls: 800 },
+    load: { kind: 'json', bodyBytes: 305_000, connections: 64, durationMs: 4_000 },
     per: 'request',
     lanes: ['raw'],
   },
@@ -95,16 +95,16 @@ export const fits = ({ program, lane, only }: Contender, { name, lanes, isTimed 
   lanes.includes(lane) && (only?.includes(name) ?? true) && (program !== latencyOnly || isTimed)
 
 /**
- * The scenario's load for one contender: as many connections, and its share of the calls. Streams with pauses take their
- * time whoever relays them, and none is left out: only all together are they the load that is meant.
+ * The scenario's load for one contender: as many connections, and its share of the calls. JSON is sent for a time, and
+ * streams with pauses take their time whoever relays them: all of them together are the load.
  */
 export function loadFor({ load }: Pick<Scenario, 'load'>, { share }: Pick<Contender, 'share'>): GatewayLoad {
-  if (load.kind === 'paced') return load
+  if (load.kind === 'paced' || 'durationMs' in load) return load
   return { ...load, calls: Math.max(load.connections, Math.round(load.calls * share)) }
 }
 
 /** Enough that the engine has compiled for good what it will run; before, ratios say little. */
 export const warmUps: readonly Pick<Scenario, 'load'>[] = [
-  { load: { kind: 'json', bodyBytes: smallBytes, connections: 64, calls: 40_000 } },
+  { load: { kind: 'json', bodyBytes: smallBytes, connections: 64, durationMs: 12_000 } },
   { load: { kind: 'burst', bodyBytes: smallBytes, connections: 16, calls: 300 } },
 ]

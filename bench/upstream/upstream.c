@@ -6,6 +6,8 @@
  *
  * A POST to PATH (the query does not count) is answered with FILE: as one body when PAUSE_MS is "whole"; otherwise as an
  * event stream, whose events are separate writes that many milliseconds apart (0: one in each turn of the event loop).
+ * With 20@4 only event 4, counted from 0, comes after a pause of 20 ms, and the events before it come together. A stamp in
+ * an event, such as n0007t0000000000000000, gets the time of the write in microseconds, of the monotonic clock.
  * GET /counts returns {"answers", "events"}: whole answers and stream ends, and events written so far.
  * The first line of the output is {"origin"}. Clients must not pipeline.
  */
@@ -26,24 +28,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_HEAD = 65536, MAX_ROUTES = 64, MAX_READY = 512, READ_SIZE = 262144, BACKLOG = 4096, MAX_NOTE = 256 };
+enum { STAMP_DIGITS = 16, MAX_STAMPED = 1024, MAX_HEAD = 65536, MAX_ROUTES = 64, MAX_READY = 512, READ_SIZE = 262144, BACKLOG = 4096, MAX_NOTE = 256 };
 
 typedef struct {
   const char *bytes;
   size_t length;
 } Slice;
 
+/* An event as a chunk of the stream; `stamp` is the place of the digits, or 0. */
+typedef struct {
+  Slice chunk;
+  size_t stamp;
+} Event;
+
 typedef struct Connection Connection;
 
-/* What a path answers. Every slice is ready to be sent: with its head, or as a chunk of the stream. */
+/* What a path answers. A body is ready to be sent, together with its head. */
 typedef struct {
   const char *path;
   bool is_stream;
   long long pause_us;
+  /* The only event after a pause; -1 when every event has one. */
+  long paused_event;
   Slice head;
-  Slice *events;
+  Event *events;
   size_t event_count;
-  /* Streams that wait for their next event, the earliest first: all pauses of a route are equal. */
+  /* Streams that wait for their next event, the earliest first. */
   Connection *first, *last;
 } Route;
 
@@ -67,6 +77,7 @@ struct Connection {
   long long due_us;
   Connection *before, *after;
   char note[MAX_NOTE * 2];
+  char stamped[MAX_STAMPED];
 };
 
 static Route routes[MAX_ROUTES];
@@ -119,10 +130,26 @@ static Slice read_file(const char *name) {
   return (Slice){bytes, (size_t)size};
 }
 
-static void add_event(Route *route, const char *bytes, size_t length) {
-  route->events = realloc(route->events, (route->event_count + 1) * sizeof(Slice));
+static size_t digits_at(const char *at, const char *end) {
+  size_t count = 0;
+  while (at + count < end && at[count] >= '0' && at[count] <= '9') count++;
+  return count;
+}
+
+static size_t stamp_of(Slice chunk) {
+  const char *end = chunk.bytes + chunk.length;
+  for (const char *at = chunk.bytes; at < end; at++) {
+    bool is_stamp = *at == 'n' && digits_at(at + 1, end) == 4 && at + 5 < end && at[5] == 't' &&
+                    digits_at(at + 6, end) == STAMP_DIGITS;
+    if (is_stamp && chunk.length <= MAX_STAMPED) return (size_t)(at + 6 - chunk.bytes);
+  }
+  return 0;
+}
+
+static void add_event(Route *route, Slice chunk) {
+  route->events = realloc(route->events, (route->event_count + 1) * sizeof(Event));
   if (!route->events) fail("realloc");
-  route->events[route->event_count++] = joined(lasting("%zx\r\n", length), bytes, length, "\r\n");
+  route->events[route->event_count++] = (Event){chunk, stamp_of(chunk)};
 }
 
 /* Events end with an empty line; the last chunk of the stream goes out with the last of them. */
@@ -131,14 +158,15 @@ static void cut_events(Route *route, Slice body) {
   while (at < end) {
     const char *found = memmem(at, (size_t)(end - at), "\n\n", 2);
     const char *next = found ? found + 2 : end;
-    add_event(route, at, (size_t)(next - at));
+    size_t length = (size_t)(next - at);
+    add_event(route, joined(lasting("%zx\r\n", length), at, length, "\r\n"));
     at = next;
   }
   if (route->event_count == 0) {
     fprintf(stderr, "%s: the stream has no events\n", route->path);
     exit(1);
   }
-  Slice *last = &route->events[route->event_count - 1];
+  Slice *last = &route->events[route->event_count - 1].chunk;
   *last = joined(*last, "0\r\n\r\n", 5, "");
 }
 
@@ -156,7 +184,9 @@ static void add_route(const char *path, const char *file, const char *pause) {
     route->head = joined(head, body.bytes, body.length, "");
     return;
   }
+  const char *only = strchr(pause, '@');
   route->pause_us = atoll(pause) * 1000;
+  route->paused_event = only ? atol(only + 1) : -1;
   route->head = lasting("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
                         "transfer-encoding: chunked\r\n\r\n");
   cut_events(route, body);
@@ -175,12 +205,17 @@ static void leave_queue(Connection *connection) {
 
 static void join_queue(Connection *connection, long long due_us) {
   Route *route = connection->route;
+  Connection *before = route->last;
+  /* Next to nothing to walk: almost all pauses of a route are equal. */
+  while (before && before->due_us > due_us) before = before->before;
+  Connection *after = before ? before->after : route->first;
   connection->due_us = due_us;
-  connection->before = route->last;
-  connection->after = NULL;
-  if (route->last) route->last->after = connection;
+  connection->before = before;
+  connection->after = after;
+  if (before) before->after = connection;
   else route->first = connection;
-  route->last = connection;
+  if (after) after->before = connection;
+  else route->last = connection;
   connection->is_queued = true;
 }
 
@@ -248,10 +283,11 @@ static bool has_more(const Connection *connection) {
 /* To be called when a write is complete. */
 static void continue_answer(Connection *connection, long long now) {
   if (has_more(connection)) {
-    /* The pace holds although a write was late, except that no event is skipped. */
-    long long due = connection->next_event == 0 ? now + connection->route->pause_us
-                                                : connection->due_us + connection->route->pause_us;
-    join_queue(connection, due);
+    const Route *route = connection->route;
+    bool is_paused = route->pause_us > 0 && (route->paused_event < 0 || route->paused_event == (long)connection->next_event);
+    bool is_first = connection->next_event == 0 || route->paused_event >= 0;
+    /* After a late write the next event keeps to the pace of the stream. */
+    join_queue(connection, is_paused ? (is_first ? now : connection->due_us) + route->pause_us : now);
     return;
   }
   if (connection->route) answers++;
@@ -266,7 +302,16 @@ static void send_slice(Connection *connection, Slice slice) {
 static void send_event(Connection *connection) {
   leave_queue(connection);
   events++;
-  send_slice(connection, connection->route->events[connection->next_event++]);
+  const Event *event = &connection->route->events[connection->next_event++];
+  Slice chunk = event->chunk;
+  if (event->stamp > 0) {
+    char digits[STAMP_DIGITS + 1];
+    memcpy(connection->stamped, chunk.bytes, chunk.length);
+    snprintf(digits, sizeof digits, "%016llu", (unsigned long long)now_us() % 10000000000000000ULL);
+    memcpy(connection->stamped + event->stamp, digits, STAMP_DIGITS);
+    chunk.bytes = connection->stamped;
+  }
+  send_slice(connection, chunk);
 }
 
 static void send_note(Connection *connection, const char *status, const char *text) {
@@ -437,7 +482,7 @@ static void accept_all(int listener) {
 static void send_due_events(void) {
   long long now = now_us();
   for (size_t at = 0; at < route_count; at++) {
-    Connection *last = routes[at].last;
+    const Connection *last = routes[at].last;
     while (routes[at].first && routes[at].first->due_us <= now) {
       Connection *connection = routes[at].first;
       send_event(connection);

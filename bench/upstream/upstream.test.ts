@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { nowUs, stampedText } from '../exchange.ts'
 import { sendCalls } from '../wrk/wrk.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -12,6 +13,7 @@ const upstream = await startUpstream(folder, [
   { path: '/whole', body: '{"text":"All is well."}' },
   { path: '/burst', body: events.join(''), pauseMs: 0 },
   { path: '/paced', body: events.join(''), pauseMs: 5 },
+  { path: '/stamped', body: events.join('').replace('two', stampedText(1)), pauseMs: 20, pausedEvent: 1 },
 ])
 after(async () => {
   await upstream.stop()
@@ -52,3 +54,11 @@ for (const path of ['/burst', '/paced?alt=sse']) {
     assert.deepEqual([now.answers - before.answers, now.events - before.events], [1, events.length])
   })
 }
+
+test('an event carries the time at which it was written', async () => {
+  const before = nowUs()
+  const answer = await fetch(`${upstream.origin}/stamped`, { method: 'POST', body: '{}' })
+  const [, stamp, rest] = /^data: one\n\ndata: n0001t(\d{16})\n\n(.*)$/s.exec(await answer.text()) ?? []
+  assert.equal(rest, events[2])
+  assert.ok(Number(stamp) >= before && Number(stamp) <= nowUs(), `${before} ${stamp}`)
+})

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { bindLifetime } from '../program.ts'
@@ -34,6 +35,15 @@ interface Printed extends Answered {
 
 const patienceSeconds = 60
 const script = join(import.meta.dirname, 'post.lua')
+
+/** Sends one call and rejects unless `expected` is in the answer: wrk does not read what it gets. */
+export async function checkAnswer({ url, body, headers }: Calls, expected: string): Promise<void> {
+  const request = { method: 'POST', body: await readFile(body) }
+  const answer = await fetch(url, { ...request, headers: { 'content-type': 'application/json', ...headers } })
+  const received = await answer.text()
+  if (answer.ok && received.includes(expected)) return
+  throw new Error(`${url} answered ${answer.status} without the text of the upstream: ${received.slice(0, 500)}`)
+}
 
 /** Sends the calls with wrk, from one thread. Rejects when a call failed, or none was answered. */
 export async function sendCalls({ url, body, headers, connections, seconds }: Calls): Promise<Answered> {
