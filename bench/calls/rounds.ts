@@ -38,7 +38,7 @@ export interface Setting {
 
 /** Slices of each contender in a round, and how much longer than a slice each is warmed up. */
 const slices = 3
-const warmUpFactor = 3
+const warmUpFactor = 4
 
 /** Bookings and logs are written at most this much after the answer. */
 const settleMs = 1_200
