@@ -17,11 +17,11 @@ import {
   type Ask,
   type Attempt,
   type Call,
+  type DeployedModel,
   isCount,
   type Outcome,
   type Refusal,
   type Sink,
-  type Target,
 } from './call.ts'
 import { groupsUnder, holdFor } from './call-holds.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
@@ -71,7 +71,7 @@ export interface Gateway {
   /** The model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
   find(id: string, key?: KeyAccess): Model | undefined
   /** What a listed model leads to: the first of its deployments, with the model's name there. */
-  targetOf(id: string): Target | undefined
+  targetOf(id: string): DeployedModel | undefined
   /** The error for a model that is not there, with what was probably meant. */
   unknown(id: string, key?: KeyAccess): AppError
   /** How the deployments of a model do, seen from this process. */

@@ -12,7 +12,7 @@ const app = await startGatewayApp({
   demo: false,
   deployments: [
     at('best', { upstreamModel: 'claude-opus-5-5' }),
-    at('own', { provider: 'openai-compatible', protocol: 'openai-chat', upstreamModel: 'qwen3' }),
+    at('own', { provider: 'openai-compatible', protocols: ['openai-chat'], upstreamModel: 'qwen3' }),
     at('wild', { alias: 'anthropic/*', upstreamModel: '*' }),
   ],
 })

@@ -1,5 +1,5 @@
 import type { Model, ModelInfo } from '../../contract/models.ts'
-import type { Target } from './call.ts'
+import type { DeployedModel } from './call.ts'
 
 /** What LiteLLM calls a provider, where it is not as here. */
 const providerNames: Readonly<Record<string, string>> = { vertex: 'vertex_ai', 'openai-compatible': 'openai' }
@@ -33,7 +33,7 @@ const perToken = (rate: number | null | undefined): number | null =>
   rate === null || rate === undefined ? null : Number((rate / 1e6).toPrecision(12))
 
 /** A model in LiteLLM's shape. It names no key and no address. */
-export function modelInfo(model: Model, { deployment, upstreamModel }: Target): ModelInfo {
+export function modelInfo(model: Model, { deployment, upstreamModel }: DeployedModel): ModelInfo {
   const { id, context_window: input = null, max_output_tokens: output = null, pricing } = model
   const provider = providerNames[deployment.provider] ?? deployment.provider
   const { reads, calls, reasons } = abilitiesOf(upstreamModel)

@@ -16,7 +16,7 @@ export interface ModelList {
   /** Also a model that only a wildcard covers. */
   find(id: string): Model | undefined
   /** What the figures of a listed model describe: the first of its deployments, with the model's name there. */
-  targetOf(id: string): Target | undefined
+  targetOf(id: string): DeployedModel | undefined
 }
 
 interface Sources {
