@@ -27,7 +27,7 @@ export const modelCalls = ({ against, only = '', rounds, seconds }: CallsOptions
   name: 'calls',
   title:
     `model calls through the gateway${against === undefined ? '' : `, against ${shortId(against)}`}; wrk and an upstream in C; ` +
-    `CPU of all processes, database included; ${rounds} rounds of three slices of ${seconds} s, interleaved`,
+    `CPU of all processes, database included; rounds: ${rounds}, of three slices of ${seconds} s, interleaved`,
   async run(place) {
     const chosen = scenarios.filter(({ name }) => name.includes(only))
     if (chosen.length === 0) throw new Error(`no scenario has "${only}" in its name`)
