@@ -72,6 +72,19 @@ test('POST /api/models: unknown fields beside the parameters are 400, null param
   assert.deepEqual([answer.body.source, answer.body.params], ['api', { model: 'ollama/x' }])
 })
 
+test('POST /api/models: the protocols that an upstream serves are listed, or one is pinned', async () => {
+  const listed = ['openai-chat', 'anthropic-messages']
+  const { id } = await added({ model: 'ollama/x', protocols: listed })
+  assert.deepEqual(served.now.find(each => each.id === id)?.protocols, listed)
+  assert.deepEqual((await call(`GET /api/models/${id}`)).body.params, { model: 'ollama/x', protocols: listed })
+  const two = await call(`PATCH /api/models/${id}`, { params: { protocol: 'openai-chat' } })
+  assert.equal(two.status, 400)
+  assert.match(two.body.error.message, /protocol and protocols exclude each other/)
+  await call(`PATCH /api/models/${id}`, { params: { protocol: 'openai-chat', protocols: null } })
+  const pinned = served.now.find(each => each.id === id)
+  assert.deepEqual([pinned?.protocols, pinned?.apiBase], [['openai-chat'], 'http://127.0.0.1:11434/v1'])
+})
+
 test('PATCH /api/models/{id} keeps what it does not name, its secrets too', async () => {
   const { id } = await added({ model: 'openai/gpt-x', api_key: canary, weight: 2, rpm: 5 })
   const { status, body } = await call(`PATCH /api/models/${id}`, { params: { weight: 3, rpm: null } })

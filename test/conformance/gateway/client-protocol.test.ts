@@ -184,6 +184,31 @@ for (const model of ['gpt-4o-search-preview', 'gpt-4o-mini-audio-preview', 'gpt-
     await arrives(t, { client: 'messages', model, ...chat })
   })
 
+test('R7: a chat that falls back from OpenAI to Anthropic is passed on first and translated then', async t => {
+  const openai = await startScriptedUpstream({ dialect: openaiChat, script: [{ status: 500, error: 'down' }] })
+  const anthropic = await startScriptedUpstream({ dialect: anthropicMessages, script: [{ text: 'the answer' }] })
+  const app = await startGatewayApp({
+    deployments: [
+      deploymentAt(`${openai.url}/v1`, { id: 'o.1', alias: 'gpt', provider: 'openai', protocols: both }),
+      deploymentAt(anthropic.url, { id: 'a.1', alias: 'claude' }),
+    ],
+    router: { retries: 0, fallbacks: { gpt: ['claude'] } },
+    demo: false,
+  })
+  t.after(async () => {
+    for (const server of [app, openai, anthropic]) await server.stop()
+  })
+  const answer = await app.post({ model: 'gpt', ...clients.chat.body, seed: 7 }, { path: chatPath })
+  assert.match(await answer.text(), /the answer/)
+  assert.match(answer.headers.get('x-switchyard-degraded') ?? '', /seed=dropped/)
+  assert.equal(
+    openai.requests[0]?.rawBody.toString(),
+    '{"model":"test-model","messages":[{"role":"user","content":"hi"}],"seed":7}',
+  )
+  await app.bookedCalls(1)
+  assert.deepEqual([app.booked[0]?.lane, app.booked[0]?.protocol], ['translated', 'anthropic-messages'])
+})
+
 for (const provider of ['openrouter', 'ollama', 'openai-compatible']) {
   const order: Protocols =
     provider === 'openai-compatible' ? ['openai-chat', 'anthropic-messages'] : ['anthropic-messages', 'openai-chat']

@@ -42,6 +42,7 @@ const readings: readonly (readonly [Partial<Deployment>, line: string, header: R
   [{ protocols: ['anthropic-messages'] }, 'GET /v1/models?limit=1', /x-api-key: sk-canary/],
   [{ protocols: ['anthropic-messages'], provider: 'openrouter' }, 'GET /v1/key', /authorization: Bearer sk-canary/],
   [{ protocols: ['openai-responses'], provider: 'openai' }, 'GET /models', /authorization: Bearer sk-canary/],
+  [{ protocols: ['openai-chat', 'anthropic-messages'] }, 'GET /v1/models', /authorization: Bearer sk-canary/],
   [{ protocols: ['openai-responses'], provider: 'azure' }, 'GET /models', /api-key: sk-canary/],
   [{ protocols: ['gemini'], provider: 'gemini' }, 'GET /v1beta/models?pageSize=1', /x-goog-api-key: sk-canary/],
   [
