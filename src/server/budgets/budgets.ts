@@ -5,6 +5,7 @@ import { every, pause } from '../platform/timers.ts'
 import type { UsageRow } from '../usage/store.ts'
 import type { Usage } from '../usage/usage.ts'
 import { LimitedBudgets } from './limited-budgets.ts'
+import { type RateLimits, rateLimitsOf } from './rate-limits.ts'
 import { mayBeFreed, refusalOf, type Wanted } from './refusal.ts'
 import type { BudgetState, ReservationStore, Verdict } from './reservation-store.ts'
 import { type BudgetStore, budgetChannel, type Payers } from './store.ts'
@@ -27,6 +28,8 @@ export interface Hold {
   readonly isBudgeted: boolean
   /** What to tell the caller of soft limits that are reached; undefined while there is none. */
   readonly warning: string | undefined
+  /** What is left of the limits for each minute; absent where there is none. */
+  readonly rateLimits?: RateLimits | undefined
   /** The call's row is in the ledger's hands, and takes what is held along. */
   settled(): void
   /** No upstream was called: everything is given back. Nothing happens once it is settled. */
@@ -122,6 +125,7 @@ export function createBudgets(deps: Deps): Budgets {
         amountUsd: request.amountUsd ?? '0',
         isBudgeted: verdict.budgets.some(({ max_usd }) => max_usd !== null),
         warning: warningOf(verdict.budgets),
+        rateLimits: rateLimitsOf(verdict.budgets, { requests: 1, tokens: request.tokens ?? 0 }),
         settled: () => void live.delete(requestId),
         release: () => void (live.delete(requestId) && usage.release(requestId)),
       }

@@ -1,5 +1,6 @@
 import type { BudgetReached } from '../../contract/events.ts'
 import { AppError } from '../platform/errors.ts'
+import { RateLimitReached, rateLimitsOf } from './rate-limits.ts'
 import type { BudgetState, Verdict } from './reservation-store.ts'
 
 /** Why nobody can tell what a call may use at most. */
@@ -21,7 +22,9 @@ export function refusalOf({ is_key_valid, budgets }: Verdict, wanted: Wanted): A
   if (!is_key_valid) return new AppError('unauthorized', 'unauthorized')
   for (const [isFree, refuse] of checks) {
     const full = budgets.find(budget => !isFree(budget))
-    if (full) return refuse(full, wanted)
+    if (!full) continue
+    const error = refuse(full, wanted)
+    return error.code === 'rate_limited' ? new RateLimitReached(error, rateLimitsOf(budgets)) : error
   }
   return new AppError('internal', 'a call was refused that nothing stands against')
 }

@@ -2,6 +2,7 @@ import { statusOfCode } from '../../contract/errors.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
 import type { Budgets, Hold } from '../budgets/budgets.ts'
+import { RateLimitReached } from '../budgets/rate-limits.ts'
 import type { Deployment } from '../config/config.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
@@ -27,6 +28,7 @@ import { groupsUnder, holdFor } from './call-holds.ts'
 import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
 import { noTokens } from './counting/token-counts.ts'
 import type { LaneFor } from './lanes.ts'
+import { rateLimitHeaders, withOwnLimits } from './rate-limit-headers.ts'
 import { readRequest } from './request.ts'
 import { createDeploymentStates } from './router/deployment-states.ts'
 import type { HintChannel } from './router/hints.ts'
@@ -126,7 +128,7 @@ export function createGateway(options: Options): Gateway {
   }
 
   return {
-    async call(call, sink) {
+    async call(call, given) {
       const startedMs = performance.now()
       const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
       const current = table
@@ -143,12 +145,13 @@ export function createGateway(options: Options): Gateway {
         const incoming = { call, ask, table: current, asked, groupOf: groupsFor(call, current) }
         const holding = budgets && holdFor(budgets, incoming)
         if (holding) hold = await holding
-        if (hold?.warning !== undefined) ownHeaders['x-switchyard-budget-warning'] = hold.warning
+        Object.assign(ownHeaders, headersOfHold(hold, call))
+        const sink = sinkUnder(hold, call, given)
         const { asked: members, groupOf } = hold ? groupsUnder(hold, incoming) : incoming
         const trip = { call, ask, settings: current.config.router, asked: members, groupOf, ownHeaders, startedMs }
         return arrived(await route(trip, sink), sink, hold)
       } catch (error) {
-        throw asOurs(error, ownHeaders)
+        throw asOurs(error, { ...ownHeaders, ...limitsReached(error, call) })
       } finally {
         leave()
         hold?.release()
@@ -176,6 +179,20 @@ export function createGateway(options: Options): Gateway {
     },
   }
 }
+
+/** What the caller reads of its budgets with every answer. */
+const headersOfHold = (hold: Hold | undefined, { kind }: Call): Record<string, string> => ({
+  ...(hold?.warning !== undefined && { 'x-switchyard-budget-warning': hold.warning }),
+  ...(hold?.rateLimits && rateLimitHeaders(kind, hold.rateLimits)),
+})
+
+/** Where the answer goes: without the upstream's rate limits where the caller has limits of ours. */
+const sinkUnder = (hold: Hold | undefined, { kind }: Call, sink: Sink): Sink =>
+  hold?.rateLimits ? withOwnLimits(sink, rateLimitHeaders(kind, hold.rateLimits)) : sink
+
+/** The limits that refused a call; empty for any other error. */
+const limitsReached = (error: unknown, { kind }: Call): Record<string, string> =>
+  error instanceof RateLimitReached && error.limits ? rateLimitHeaders(kind, error.limits) : {}
 
 /** What a key may use, what serves the call and what the ledger says go by the full name. */
 function withFullName(ask: Ask, table: RoutingTable): Ask {

@@ -1,0 +1,56 @@
+import { AppError } from '../platform/errors.ts'
+import type { BudgetState } from './reservation-store.ts'
+
+/** A limit for each minute. */
+export interface RateLimit {
+  readonly limit: number
+  readonly remaining: number
+  /** Until the next minute begins. */
+  readonly resetSeconds: number
+}
+
+/** What a caller may still use in this minute; a member is absent where there is no such limit. */
+export interface RateLimits {
+  readonly requests?: RateLimit
+  readonly tokens?: RateLimit
+}
+
+/** What a call takes from the limits of its minute. */
+interface Taken {
+  readonly requests: number
+  readonly tokens: number
+}
+
+const nothing: Taken = { requests: 0, tokens: 0 }
+
+/**
+ * The limits of the given budgets once a call has taken its part; of several budgets the one with the least left. Undefined
+ * where none limits requests or tokens.
+ */
+export function rateLimitsOf(budgets: readonly BudgetState[], taken: Taken = nothing): RateLimits | undefined {
+  const requests = tightest(budgets, ({ rpm_limit, requests: used }) => [rpm_limit, used + taken.requests])
+  const tokens = tightest(budgets, ({ tpm_limit, tokens: used }) => [tpm_limit, used + taken.tokens])
+  return requests || tokens ? { ...(requests && { requests }), ...(tokens && { tokens }) } : undefined
+}
+
+function tightest(
+  budgets: readonly BudgetState[],
+  read: (budget: BudgetState) => readonly [limit: number | null, used: number],
+): RateLimit | undefined {
+  const limits = budgets.flatMap(budget => {
+    const [limit, used] = read(budget)
+    return limit === null ? [] : [{ limit, remaining: Math.max(0, limit - used), resetSeconds: budget.window_rest_s }]
+  })
+  return limits.sort((a, b) => a.remaining - b.remaining)[0]
+}
+
+/** A limit of requests, tokens or parallel calls stands against a call. */
+export class RateLimitReached extends AppError {
+  readonly limits: RateLimits | undefined
+
+  constructor({ message, headers }: AppError, limits: RateLimits | undefined) {
+    super('rate_limited', message, { headers })
+    this.name = 'RateLimitReached'
+    this.limits = limits
+  }
+}
