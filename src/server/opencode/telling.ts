@@ -32,8 +32,8 @@ export interface Told {
   readonly bytes: number
 }
 
-/** What is retained for readers that are a little behind, besides the last step. */
-const retainedBytes = 64 * 1024
+/** What is retained where several readers follow, for those that are a little behind, besides the last step. */
+const retainedBytes = 512 * 1024
 /** What is put into words in one step: a reader that does not read holds one. An event that is larger is a step of its own. */
 const stepBytes = 64 * 1024
 
