@@ -10,6 +10,8 @@ import { mayBeFreed, refusalOf, type Wanted } from './refusal.ts'
 import type { BudgetState, ReservationStore, Verdict } from './reservation-store.ts'
 import { type BudgetStore, budgetChannel, type Payers } from './store.ts'
 
+export type { RateLimit, RateLimitReached, RateLimits } from './rate-limits.ts'
+
 /** A call that asks to be held in every budget that limits it. */
 export interface HoldRequest extends Wanted {
   readonly requestId: string

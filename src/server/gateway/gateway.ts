@@ -1,8 +1,7 @@
 import { statusOfCode } from '../../contract/errors.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
-import type { Budgets, Hold } from '../budgets/budgets.ts'
-import { RateLimitReached } from '../budgets/rate-limits.ts'
+import type { Budgets, Hold, RateLimitReached } from '../budgets/budgets.ts'
 import type { Deployment } from '../config/config.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
@@ -192,7 +191,10 @@ const sinkUnder = (hold: Hold | undefined, { kind }: Call, sink: Sink): Sink =>
 
 /** The limits that refused a call; empty for any other error. */
 const limitsReached = (error: unknown, { kind }: Call): Record<string, string> =>
-  error instanceof RateLimitReached && error.limits ? rateLimitHeaders(kind, error.limits) : {}
+  isRateLimitReached(error) && error.limits ? rateLimitHeaders(kind, error.limits) : {}
+
+const isRateLimitReached = (error: unknown): error is RateLimitReached =>
+  error instanceof AppError && error.code === 'rate_limited' && 'limits' in error
 
 /** What a key may use, what serves the call and what the ledger says go by the full name. */
 function withFullName(ask: Ask, table: RoutingTable): Ask {

@@ -1,4 +1,4 @@
-import type { RateLimit, RateLimits } from '../budgets/rate-limits.ts'
+import type { RateLimit, RateLimits } from '../budgets/budgets.ts'
 import type { CallKind, Sink } from './call.ts'
 
 type Headers = Readonly<Record<string, string>>
