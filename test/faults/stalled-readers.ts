@@ -114,7 +114,7 @@ async function stalledPhase(bench: Bench, stage: Stage, { path, isLive }: Kind) 
   await fillLog(pool, filled, log)
   const made = await ask(site, 'POST /api/keys', { body: { label: 'stalled', role: 'admin' } })
   const target = { url: site.url, key: made.json<{ key: string }>().key }
-  const socketsBefore = socketCount(pid)
+  const socketsBefore = socketCount(pid, site.url)
   const mbBefore = residentMb(pid)
   let mb = 0
   const sampling = setInterval(() => {
@@ -122,11 +122,11 @@ async function stalledPhase(bench: Bench, stage: Stage, { path, isLive }: Kind) 
   }, 250)
   bench.defer(() => clearInterval(sampling))
   const sockets = await Promise.all(Array.from({ length: stalledReaders }, () => openStalled(target, path(filled))))
-  await eventually(() => socketCount(pid) >= socketsBefore + stalledReaders, { what: 'the stalled readers' })
+  await eventually(() => socketCount(pid, site.url) >= socketsBefore + stalledReaders, { what: 'the stalled readers' })
   if (isLive) await announce(pool, filled)
   const behindAt = performance.now()
   let cutS = Number.POSITIVE_INFINITY
-  const cutting = eventually(() => socketCount(pid) <= socketsBefore + stalledReaders / 20, {
+  const cutting = eventually(() => socketCount(pid, site.url) <= socketsBefore + stalledReaders / 20, {
     withinMs: phaseS * 1_000,
     what: 'the cut of all stalled readers',
   }).then(
@@ -139,7 +139,7 @@ async function stalledPhase(bench: Bench, stage: Stage, { path, isLive }: Kind) 
   await cutting
   clearInterval(sampling)
   for (const socket of sockets) socket.destroy()
-  await eventually(() => socketCount(pid) < socketsBefore + stalledReaders / 20, {
+  await eventually(() => socketCount(pid, site.url) < socketsBefore + stalledReaders / 20, {
     what: 'the end of the stalled readers',
   })
   return { mb, cutS, p99Ms }

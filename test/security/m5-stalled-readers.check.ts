@@ -26,7 +26,7 @@ test('M5: 200 readers that never read cost at most 64 MB, are disconnected, and 
   whole.resume()
   await eventually(() => whole.socket.bytesRead > 15_000_000)
   whole.destroy()
-  const [sockets, mb] = [socketCount(service.pid), residentMb(service.pid)]
+  const [sockets, mb] = [socketCount(service.pid, service.url), residentMb(service.pid)]
   let most = 0
   const sampling = setInterval(() => {
     most = Math.max(most, residentMb(service.pid) - mb)
@@ -36,11 +36,14 @@ test('M5: 200 readers that never read cost at most 64 MB, are disconnected, and 
   t.after(() => {
     for (const socket of stalled) socket.destroy()
   })
-  await eventually(() => socketCount(service.pid) >= sockets + stalledReaders, { withinMs: 20_000 })
+  await eventually(() => socketCount(service.pid, service.url) >= sockets + stalledReaders, { withinMs: 20_000 })
   for (const line of [`GET ${path}`, 'GET /event', 'GET /global/event'])
     assert.equal((await send(holder, line)).status, 429, line)
   assert.equal((await send(holder, `GET /session/${id}`)).status, 200)
-  await eventually(() => socketCount(service.pid) < sockets + 10, { withinMs: 60_000, what: 'the end of all streams' })
+  await eventually(() => socketCount(service.pid, service.url) < sockets + 10, {
+    withinMs: 60_000,
+    what: 'the end of all streams',
+  })
   assert.ok(most <= 64, `the service took ${Math.round(most)} MB more`)
   const again = await open(holder, `GET ${path}?from=tail`)
   assert.equal(again.statusCode, 200)

@@ -42,12 +42,16 @@ export function residentMb(pid: number): number {
   return Number(kb) / 1_024
 }
 
-/** Sockets that a process has open. */
-export function socketCount(pid: number): number {
+/** Connections of clients to a port that a process has open; its other sockets, such as those to the database, come and go. */
+export function socketCount(pid: number, url: string): number {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0')
+  const tables = ['tcp', 'tcp6'].flatMap(name => readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1))
+  const rows = tables.map(line => line.trim().split(/\s+/))
+  const inodes = new Set(rows.filter(([, local]) => local?.endsWith(`:${port}`)).map(row => row[9]))
   const folder = `/proc/${pid}/fd`
   return readdirSync(folder).filter(name => {
     try {
-      return readlinkSync(`${folder}/${name}`).startsWith('socket:')
+      return inodes.has(/^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1])
     } catch {
       return false
     }

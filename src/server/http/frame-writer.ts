@@ -7,8 +7,8 @@ export const heartbeatMs = 10_000
 const defaultSlowReaderMs = 30_000
 /** What a stream writes without waiting for a turn. */
 const freeBytes = 64 * 1024
-/** What a reader must take while it is waited for; a socket that nobody reads takes a little now and then. */
-const progressBytes = 256 * 1024
+/** What a reader must take while it is waited for: more than a socket takes that nobody reads, 4 MiB on Linux, in steps over many seconds. */
+const progressBytes = 5 * 1024 * 1024
 
 /** Of every answer that is a stream of events. */
 export const eventStreamHeaders = {
@@ -19,8 +19,8 @@ export const eventStreamHeaders = {
 } as const
 
 /**
- * Writes frames to one reader, much of it in turns with others, and waits for it. A reader that was waited for 30 s, and took
- * less than 256 KB meanwhile, is cut; it resumes later.
+ * Writes frames to one reader, much of it in turns with others, and waits for it. A reader that was waited for 30 s since it
+ * had all, and took less than 5 MiB meanwhile, is cut; it resumes later.
  */
 export class FrameWriter {
   readonly #response: ServerResponse
@@ -56,11 +56,14 @@ export class FrameWriter {
     if (!(await this.#drained())) return false
     this.#waitedMs += performance.now() - startedMs
     this.#taken += bytes
-    if (this.#taken >= progressBytes) {
-      this.#waitedMs = 0
-      this.#taken = 0
-    }
+    if (this.#taken >= progressBytes) this.caughtUp()
     return true
+  }
+
+  /** The reader has all that there is: what it was waited for so far does not count any more. */
+  caughtUp(): void {
+    this.#waitedMs = 0
+    this.#taken = 0
   }
 
   /** Ends the stream; a reader that does not take the rest in time is cut. */

@@ -130,6 +130,7 @@ class Bus {
     while (!this.#signal.aborted) {
       const [news] = this.#waiting.values()
       if (!news) {
+        this.#writer.caughtUp()
         await this.#woken()
         continue
       }

@@ -47,7 +47,8 @@ const listBytes = 4 * 1024 * 1024
 const envelopeBytes = 160
 const sizeOf = `coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes}`
 
-// Only the sizes of the candidates are read, and the payloads of those that fit.
+// Only the sizes of the candidates are read, and the payloads of those that fit. The end of the page is worked out once, as a
+// number: a session that is newer than the statistics of its table would have it worked out anew for each of its events.
 const boundedPageText = `
   with log as (select next_seq - 1 as last from sessions where id = $1),
   sized as (
@@ -57,9 +58,8 @@ const boundedPageText = `
     ) candidates
   )
   select log.last, e.seq, e.id, e.type, e.payload, e.created_at
-  from log left join session_events e on e.session_id = $1 and e.seq in (
-    select seq from sized where upto <= ${pageBytes} or seq = $2 + 1
-  )
+  from log left join session_events e on e.session_id = $1 and e.seq > $2
+    and e.seq <= (select max(seq) from sized where upto <= ${pageBytes} or seq = $2 + 1)
   order by e.seq`
 
 /** A page of a log with the number of the log's last event. */
@@ -144,7 +144,9 @@ export function eventStore(pool: Pool) {
           from candidates
         )
         select s.found, e.seq, e.id, e.type, e.payload, e.created_at
-        from sized s join session_events e on e.session_id = $1 and e.seq = s.seq
+        from sized s cross join lateral (
+          select * from session_events where session_id = $1 and seq = s.seq limit 1
+        ) e
         where s.place <= $3 and (s.place = 1 or s.upto <= ${listBytes})
         order by e.seq ${order}`
       const values = [sessionId, after, limit, types ?? null, from, before]

@@ -66,6 +66,7 @@ async function follow(state: Following): Promise<void> {
     if (!(await writeAll(state, frames ?? []))) return
     if (frames?.length !== 0) continue
     if (state.isOver) return
+    state.writer.caughtUp()
     await state.subscription.wait(state.after, state.signal)
   }
 }
