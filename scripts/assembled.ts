@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import createWabt from 'wabt'
 
 /** Where the sources of WebAssembly and what is made of them stand. */
-export const folder = join(import.meta.dirname, '..', 'src', 'server', 'gateway')
+export const folder = join(import.meta.dirname, '..', 'src', 'server', 'gateway', 'bytes')
 
 /** The binary form of `<name>.wat`. */
 export async function assembled(name: string): Promise<Uint8Array> {

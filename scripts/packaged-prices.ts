@@ -8,7 +8,7 @@ import type {
   TablePeriod,
   TableProvider,
   TableRate,
-} from '../src/server/gateway/prices/price-table.ts'
+} from '../src/server/gateway/pricing/price-table.ts'
 
 /** The providers that deployments can have, and those whose prices hold at one of them. */
 const providerNames = ['anthropic', 'openai', 'google', 'aws', 'azure', 'openrouter', 'deepseek', 'x-ai', 'moonshotai']

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packagedPrices, printed } from './packaged-prices.ts'
 
-const path = join('src', 'server', 'gateway', 'prices', 'price-table.json')
+const path = join('src', 'server', 'gateway', 'pricing', 'price-table.json')
 const table = packagedPrices()
 writeFileSync(join(dirname(import.meta.dirname), path), printed(table))
 const models = Object.values(table.providers).reduce((sum, provider) => sum + provider.models.length, 0)

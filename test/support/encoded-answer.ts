@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { Encoder } from '../../src/server/gateway/translated/encoder.ts'
-import { createMessageCollector } from '../../src/server/gateway/translated/message-collector.ts'
-import type { ModelEvent } from '../../src/server/gateway/translated/model-event.ts'
-import { wireFrame } from '../../src/server/gateway/translated/wire-event.ts'
+import type { ModelEvent } from '../../src/server/gateway/core/model-event.ts'
+import { Encoder } from '../../src/server/gateway/formats/anthropic/encoder.ts'
+import { createMessageCollector } from '../../src/server/gateway/formats/anthropic/message-collector.ts'
+import { wireFrame } from '../../src/server/gateway/formats/anthropic/wire-event.ts'
 import { recordOf, recordsOf } from '../../src/server/platform/json.ts'
 
 /** What a client reads of a decoder's events. If the encoder has to repair their order, the test fails. */

@@ -1,4 +1,4 @@
-import type { AnthropicRequest, Codec, CodecContext } from '../../src/server/gateway/translated/codec.ts'
+import type { AnthropicRequest, Codec, CodecContext } from '../../src/server/gateway/core/codec.ts'
 import type { Json } from '../../src/server/platform/json.ts'
 
 /** What a codec may know in a test: its seal can be read, and it remembers nothing. */

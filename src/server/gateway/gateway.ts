@@ -10,9 +10,7 @@ import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
-import { createAdmission } from './admission.ts'
-import { withAssumed } from './assumed-usage.ts'
-import { usageRow } from './booking.ts'
+import { usageRow, withAssumed } from './core/booking.ts'
 import {
   type Ask,
   type Attempt,
@@ -22,20 +20,21 @@ import {
   type Outcome,
   type Refusal,
   type Sink,
-} from './call.ts'
-import { groupsUnder, holdFor } from './call-holds.ts'
-import { answerEstimate, lacksCounting } from './counting/count-tokens.ts'
-import { noTokens } from './counting/token-counts.ts'
+} from './core/call.ts'
+import { groupsUnder, holdFor } from './core/call-holds.ts'
+import { rateLimitHeaders, withOwnLimits } from './core/rate-limit-headers.ts'
+import { readRequest } from './core/request.ts'
 import type { LaneFor } from './lanes.ts'
-import { rateLimitHeaders, withOwnLimits } from './rate-limit-headers.ts'
-import { readRequest } from './request.ts'
-import { createDeploymentStates } from './router/deployment-states.ts'
-import type { HintChannel } from './router/hints.ts'
-import { type Arrival, createRouter, type Served } from './router/router.ts'
-import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing-table.ts'
+import { createAdmission } from './routing/admission.ts'
+import { createDeploymentStates } from './routing/attempts.ts'
+import type { HintChannel } from './routing/hints.ts'
+import { type Arrival, createRouter, type Served } from './routing/router.ts'
+import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing/table.ts'
+import { answerEstimate, lacksCounting } from './tokens/count-tokens.ts'
+import { noTokens } from './tokens/token-counts.ts'
 import type { Pools } from './upstream/pools.ts'
 import { secretsOf } from './upstream/scrub.ts'
-import { UpstreamCut } from './upstream/upstream-cut.ts'
+import { UpstreamCut } from './upstream/upstream-failure.ts'
 
 interface Options {
   readonly config: GatewayConfig

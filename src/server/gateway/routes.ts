@@ -6,8 +6,8 @@ import type { Caller } from '../http/caller.ts'
 import { fastifyPaths } from '../http/paths.ts'
 import { invalid } from '../platform/errors.ts'
 import type { Gateway } from './gateway.ts'
-import { modelInfo } from './model-info.ts'
-import { pageOf } from './model-list.ts'
+import { modelInfo } from './routing/model-info.ts'
+import { pageOf } from './routing/model-list.ts'
 import { serveCalls } from './serve-calls.ts'
 
 interface Deps {

@@ -3,10 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
 import { fastifyPaths } from '../http/paths.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Call, CallKind, Sink } from './call.ts'
-import { ClientGone } from './client-gone.ts'
+import type { Leaving } from '../platform/leaving.ts'
+import type { Call, CallKind, Sink } from './core/call.ts'
 import type { Gateway } from './gateway.ts'
-import { httpSink } from './http-sink.ts'
 import { receiveBody } from './receive-body.ts'
 
 const defaultBodyLimit = 2 * 1024 * 1024
@@ -36,7 +35,7 @@ interface ServedBytes {
 }
 
 /** A request with the body that the client sent. */
-export interface Received {
+interface Received {
   readonly request: FastifyRequest
   readonly body: Buffer
 }
@@ -115,4 +114,50 @@ function goneFrom(response: ServerResponse): ClientGone {
     if (!response.writableFinished) gone.tell()
   })
   return gone
+}
+
+/** A sink that is an HTTP answer. The reply is taken over with the first byte; before that an error can still be sent. */
+function httpSink(reply: FastifyReply, ownHeaders: Headers): Sink {
+  const response = reply.raw
+  return {
+    head(status, headers) {
+      reply.hijack()
+      response.writeHead(status, listed(ownHeaders, headers))
+      // A stream's head goes out at once; a short answer leaves in one write with its body.
+      if (headers['content-length'] === undefined) response.flushHeaders()
+    },
+    data: chunk => response.write(chunk),
+    onDrain: resume => void response.once('drain', resume),
+    end: chunk => void (chunk === undefined ? response.end() : response.end(chunk)),
+  }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** Names and values in turns, as HTTP wants them in the end: one more object a call would be made only to be read once. */
+function listed(own: Headers, given: Headers): string[] {
+  const list: string[] = []
+  for (const name in own) if (!(name in given)) list.push(name, own[name] ?? '')
+  for (const name in given) list.push(name, given[name] ?? '')
+  return list
+}
+
+/** Tells a call, once, that its client has closed the connection. */
+class ClientGone implements Leaving {
+  aborted = false
+  #listeners: (() => void)[] = []
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners = this.#listeners.filter(known => known !== listener)
+  }
+
+  tell(): void {
+    if (this.aborted) return
+    this.aborted = true
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
 }

@@ -1,5 +1,4 @@
-import { type DemoStep, planOf } from './demo-plan.ts'
-import { callFor, offeredTools } from './demo-tools.ts'
+import { callFor, type DemoStep, offeredTools, planOf } from './demo-plan.ts'
 import type { SpokenBlock } from './message-frames.ts'
 
 const label = 'demo model: scripted, no real model.'

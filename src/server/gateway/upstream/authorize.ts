@@ -1,8 +1,8 @@
 import type { Deployment, Protocol } from '../../config/config.ts'
-import type { Target } from '../call.ts'
+import type { Target } from '../core/call.ts'
 import { signAws, type Unsigned } from './aws-signature.ts'
-import { isOpenAi } from './base-path.ts'
 import type { GoogleTokens } from './google-token.ts'
+import { isOpenAi } from './paths.ts'
 import { addToken } from './scrub.ts'
 
 /** The headers of a request with the deployment's credential among them, in an object of their own. Rejects with AppError when there is none. */

@@ -1,12 +1,13 @@
+import type { ErrorCode } from '../../../contract/errors.ts'
 import type { Deployment } from '../../config/config.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, jsonOr, nonEmptyText } from '../../platform/json.ts'
 import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
 import type { Authorize } from './authorize.ts'
-import { basePathOf } from './base-path.ts'
 import { TokenRefused } from './google-token.ts'
 import { ownHeaders } from './headers.ts'
+import { basePathOf } from './paths.ts'
 import { callingProbe, type Probe, readingProbe } from './probes.ts'
 import { secretsOf } from './scrub.ts'
 import { smallRequest } from './small-request.ts'
@@ -101,3 +102,22 @@ const credentialsIn = (headers: Readonly<Record<string, string>>): string[] =>
     // A signature holds names and dates besides, and is of no use to others.
     return value === undefined || value.startsWith('AWS4') ? [] : [value.replace(/^\w+\s+/, '')]
   })
+
+const codes: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthorized',
+  402: 'budget_exceeded',
+  403: 'forbidden',
+  404: 'not_found',
+  408: 'upstream_timeout',
+  409: 'conflict',
+  413: 'payload_too_large',
+  429: 'rate_limited',
+  500: 'internal',
+  503: 'overloaded',
+  504: 'upstream_timeout',
+  529: 'overloaded',
+}
+
+/** What an upstream's error status, 400 or above, means in our terms when its words say nothing more exact. */
+export const codeOfUpstreamStatus = (status: number): ErrorCode =>
+  codes[status] ?? (status < 500 ? 'invalid_request' : 'upstream_unreachable')

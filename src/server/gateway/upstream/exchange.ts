@@ -1,11 +1,10 @@
 import type { Dispatcher } from 'undici'
 import { AppError } from '../../platform/errors.ts'
-import type { Attempt, Outcome, Refusal, Sink } from '../call.ts'
-import { noTokens, type TokenCounts } from '../counting/token-counts.ts'
+import type { Attempt, Outcome, Refusal, Sink } from '../core/call.ts'
+import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
 import { holdsSecret } from './scrub.ts'
-import { UpstreamCut } from './upstream-cut.ts'
-import { upstreamFailure } from './upstream-failure.ts'
+import { UpstreamCut, upstreamFailure } from './upstream-failure.ts'
 
 export type Controller = Dispatcher.DispatchController
 export type UpstreamHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]

@@ -1,5 +1,5 @@
 import { apiVersion } from '../../../contract/api.ts'
-import type { Call } from '../call.ts'
+import type { Call } from '../core/call.ts'
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 

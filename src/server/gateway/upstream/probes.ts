@@ -1,5 +1,5 @@
 import type { Deployment } from '../../config/config.ts'
-import { modelPath } from './bedrock-models.ts'
+import { modelPath } from './bedrock.ts'
 
 /** A request that shows whether an upstream takes a credential. */
 export interface Probe {

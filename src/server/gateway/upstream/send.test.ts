@@ -5,7 +5,7 @@ import { deploymentAt } from '../../../../test/support/gateway-app.ts'
 import { ask } from '../../../../test/support/gateway-pair.ts'
 import { probeLane } from '../../../../test/support/lane-probe.ts'
 import { AppError } from '../../platform/errors.ts'
-import { anthropicMessages } from '../raw/anthropic-messages.ts'
+import { anthropicMessages } from '../passthrough/anthropic-messages.ts'
 import type { Authorize } from './authorize.ts'
 
 /** A lane whose credential comes from `authorize`. */

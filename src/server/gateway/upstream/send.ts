@@ -1,8 +1,8 @@
-import type { Attempt } from '../call.ts'
-import { lengthOf, type Parts } from '../splice.ts'
+import { lengthOf, type Parts } from '../bytes/splice.ts'
+import type { Attempt } from '../core/call.ts'
 import type { Authorize } from './authorize.ts'
-import { basePathOf } from './base-path.ts'
 import type { Exchange } from './exchange.ts'
+import { basePathOf } from './paths.ts'
 import type { Pools } from './pools.ts'
 
 interface Sending {

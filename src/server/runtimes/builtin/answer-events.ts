@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
-import { estimateInputTokens, estimateTextTokens } from '../../gateway/counting/estimate.ts'
-import type { TokenCounts } from '../../gateway/counting/token-counts.ts'
+import { estimateInputTokens, estimateTextTokens } from '../../gateway/tokens/estimate.ts'
+import type { TokenCounts } from '../../gateway/tokens/token-counts.ts'
 import { newId } from '../../platform/ids.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { Answer, AnswerBlock } from './answer.ts'

@@ -1,7 +1,7 @@
 import { statusOfCode } from '../../../contract/errors.ts'
 import type { BudgetReached } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
-import type { Call, Outcome, Sink } from '../../gateway/call.ts'
+import type { Call, Outcome, Sink } from '../../gateway/core/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'

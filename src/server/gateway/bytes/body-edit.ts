@@ -1,0 +1,124 @@
+import { type Member, membersAt } from './json-members.ts'
+import { skipBlank } from './splice.ts'
+
+const openArray = 0x5b
+
+interface Edit {
+  /**
+   * Dotted paths through members of objects; elements of an array are no step of their own: `tools.strict` is that field
+   * of every tool. A path that leads nowhere is no fault.
+   */
+  readonly remove?: readonly string[]
+  /** Top-level members with their new values, which become JSON; new ones come first. */
+  readonly set?: Readonly<Record<string, unknown>>
+}
+
+interface Edited {
+  readonly body: Buffer
+  /** What was there to remove, indices of arrays among the steps: `tools.0.strict`. */
+  readonly removed: readonly string[]
+}
+
+export interface Splice {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/** Changes members of the JSON object in `body`, which must be valid JSON. All bytes that are not theirs stay. */
+export function editTopLevel(body: Buffer, { remove = [], set = {} }: Edit): Edited {
+  const at = skipBlank(body, 0)
+  const members = membersAt(body, at)
+  const gone = members.filter(({ key }) => remove.includes(key) && !Object.hasOwn(set, key))
+  // A new member is written before what is removed at the same place.
+  const splices = [...settings({ members, gone, set, at: at + 1 }), ...removals(members, gone)]
+  const removed = gone.map(member => member.key)
+  for (const member of members) {
+    if (gone.includes(member) || Object.hasOwn(set, member.key)) continue
+    collect(body, member, { prefix: member.key, paths: pathsBelow(member.key, remove), splices, removed })
+  }
+  return { body: spliced(body, splices), removed }
+}
+
+interface Below {
+  /** The place of the value that is looked into. */
+  readonly prefix: string
+  /** Behind that place. */
+  readonly paths: readonly string[]
+  readonly splices: Splice[]
+  readonly removed: string[]
+}
+
+/** Finds what the paths name inside a member's value. As deep as the paths, which an operator wrote. */
+function collect(body: Buffer, { valueStart }: Member, { prefix, paths, splices, removed }: Below): void {
+  if (paths.length === 0) return
+  const members = membersAt(body, valueStart)
+  if (body[valueStart] === openArray) {
+    for (const element of members) {
+      // Arrays in arrays stay closed: how deep they go is the sender's choice.
+      if (body[element.valueStart] === openArray) continue
+      collect(body, element, { prefix: `${prefix}.${element.key}`, paths, splices, removed })
+    }
+    return
+  }
+  const gone = members.filter(({ key }) => paths.includes(key))
+  splices.push(...removals(members, gone))
+  removed.push(...gone.map(({ key }) => `${prefix}.${key}`))
+  for (const member of members) {
+    if (gone.includes(member)) continue
+    collect(body, member, {
+      prefix: `${prefix}.${member.key}`,
+      paths: pathsBelow(member.key, paths),
+      splices,
+      removed,
+    })
+  }
+}
+
+const pathsBelow = (key: string, paths: readonly string[]): readonly string[] =>
+  paths.filter(path => path.startsWith(`${key}.`)).map(path => path.slice(key.length + 1))
+
+/** Each goes with the comma behind it; those at the end with the comma before them. */
+export function removals(members: readonly Member[], gone: readonly Member[]): readonly Splice[] {
+  const lastKept = members.findLastIndex(member => !gone.includes(member))
+  return gone.map(member => {
+    const index = members.indexOf(member)
+    const before = members[index - 1]
+    if (index > lastKept) return { start: before?.end ?? member.start, end: member.end, text: '' }
+    return { start: member.start, end: members[index + 1]?.start ?? member.end, text: '' }
+  })
+}
+
+interface Setting {
+  readonly members: readonly Member[]
+  readonly gone: readonly Member[]
+  readonly set: Readonly<Record<string, unknown>>
+  /** Right behind the opening bracket. */
+  readonly at: number
+}
+
+function settings({ members, gone, set, at }: Setting): readonly Splice[] {
+  const present = members.filter(({ key }) => Object.hasOwn(set, key))
+  const replaced = present.map(({ key, valueStart, end }) => ({
+    start: valueStart,
+    end,
+    text: JSON.stringify(set[key]),
+  }))
+  const added = Object.keys(set).filter(key => !present.some(member => member.key === key))
+  if (added.length === 0) return replaced
+  const text = added.map(key => `${JSON.stringify(key)}:${JSON.stringify(set[key])}`).join(',')
+  const isAlone = members.length === gone.length
+  return [{ start: at, end: at, text: isAlone ? text : `${text},` }, ...replaced]
+}
+
+export function spliced(body: Buffer, splices: readonly Splice[]): Buffer {
+  if (splices.length === 0) return body
+  const parts: Buffer[] = []
+  let at = 0
+  for (const { start, end, text } of splices.toSorted((a, b) => a.start - b.start)) {
+    parts.push(body.subarray(at, start), Buffer.from(text))
+    at = end
+  }
+  parts.push(body.subarray(at))
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { assembled, folder } from '../../../../scripts/assembled.ts'
+
+test('the WebAssembly in use is what its source says', async () => {
+  const inUse = readFileSync(join(folder, 'json-strings.wasm'))
+  assert.deepEqual(inUse, Buffer.from(await assembled('json-strings')), 'run: npm run wasm')
+})

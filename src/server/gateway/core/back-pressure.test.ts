@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anthropicMessages } from '../passthrough/anthropic-messages.ts'
+import { StreamRelay } from '../passthrough/stream-relay.ts'
+import type { Sink } from './call.ts'
+import { HeldFrames } from './held-frames.ts'
+
+const holdBackMs = 2_000
+const frame = 'event: ping\ndata: {"type":"ping"}\n\n'
+
+/** A client that reads nothing until `drain` is called, and the upstream behind it. */
+function slowClient() {
+  const did: string[] = []
+  let drain = () => {}
+  const sink: Sink = {
+    head: () => did.push('head'),
+    data: () => did.push('data') < 0,
+    onDrain: resume => {
+      drain = resume
+    },
+    end: () => did.push('end'),
+  }
+  const controller = {
+    paused: false,
+    aborted: false,
+    reason: null,
+    pause: () => did.push('pause'),
+    resume: () => did.push('resume'),
+    abort: () => did.push('abort'),
+  }
+  return { sink, controller, did, drain: () => drain() }
+}
+
+test('R3: a relay that the end of the hold-back window opens pauses an upstream that its client cannot follow', t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { sink, controller, did, drain } = slowClient()
+  const relay = new StreamRelay({
+    wire: anthropicMessages,
+    sink,
+    open: () => sink.head(200, {}),
+    scrub: bytes => bytes,
+    pingAfterMs: 60_000,
+    holdBackMs,
+    onFirstContent: () => undefined,
+  })
+  assert.ok(relay.push(controller, Buffer.from(frame)))
+  t.mock.timers.tick(holdBackMs)
+  assert.deepEqual(did, ['head', 'data', 'pause'])
+  drain()
+  assert.deepEqual(did.slice(3), ['resume'])
+  relay.stop()
+})
+
+test('R3: a translated answer that the end of the hold-back window opens pauses its upstream as well', t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { sink, controller, did, drain } = slowClient()
+  const held = new HeldFrames({ sink, open: () => sink.head(200, {}), pingAfterMs: 60_000, holdBackMs })
+  held.add(frame)
+  held.flush(controller)
+  assert.deepEqual(did, [])
+  t.mock.timers.tick(holdBackMs)
+  assert.deepEqual(did, ['head', 'data', 'pause'])
+  drain()
+  assert.deepEqual(did.slice(3), ['resume'])
+  held.stop()
+})

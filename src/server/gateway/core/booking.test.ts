@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
+import { masterCaller } from '../../http/caller.ts'
+import { noTokens } from '../tokens/token-counts.ts'
+import { usageRow } from './booking.ts'
+import type { Attempt, Outcome } from './call.ts'
+
+const attempt: Attempt = {
+  call: {
+    kind: 'messages',
+    body: Buffer.from('{}'),
+    headers: {},
+    query: '',
+    requestId: 'req_1',
+    caller: masterCaller,
+    signal: new AbortController().signal,
+  },
+  ask: { model: 'm', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 },
+  target: targetAt(deploymentAt('http://x'), 'm'),
+  ownHeaders: {},
+  startedMs: 0,
+}
+
+function degradedOf(degraded: Outcome['degraded']) {
+  const outcome = {
+    outcome: 'completed',
+    status: 200,
+    stopReason: 'end_turn',
+    usage: noTokens,
+    firstContentMs: undefined,
+    ...(degraded && { degraded }),
+  } as const
+  return usageRow(attempt, { outcome, attempts: 1, price: undefined, hold: undefined }).degraded
+}
+
+test('all that an upstream could not carry is booked, also what no header has room for', () => {
+  const many = Array.from({ length: 40 }, (_, at) => ({ path: `messages.${at}`, action: 'dropped' }))
+  assert.equal(degradedOf(many)?.split(', ').length, 40)
+  assert.equal(degradedOf([{ path: 'top_k', action: 'dropped' }]), 'top_k=dropped')
+})
+
+test('a call that lost nothing is booked without a list', () => {
+  assert.equal(degradedOf(undefined), null)
+  assert.equal(degradedOf([]), null)
+})
+
+test('names of strangers in the list cannot keep a row from being written', () => {
+  const listed = degradedOf([
+    { path: `a\0b${'x'.repeat(20_000)}`, action: 'dropped' },
+    { path: '\ud800', action: 'cut' },
+  ])
+  assert.equal(listed?.length, 8_000)
+  assert.ok(listed?.startsWith('abx'))
+  assert.equal(degradedOf([{ path: '\ud800', action: 'cut' }]), '\ufffd=cut')
+})

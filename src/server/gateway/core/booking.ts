@@ -1,0 +1,183 @@
+import type { Hold } from '../../budgets/budgets.ts'
+import type { Payers } from '../../budgets/store.ts'
+import type { Protocol } from '../../config/config.ts'
+import { newId } from '../../platform/ids.ts'
+import type { UsageRow } from '../../usage/store.ts'
+import { isRaw } from '../lanes.ts'
+import { costOf, lesserUsd } from '../pricing/cost.ts'
+import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
+import { estimateInputOf } from '../tokens/count-tokens.ts'
+import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
+import { withoutSecrets } from '../upstream/scrub.ts'
+import type { Ask, Attempt, Call, CallKind, Outcome, Target } from './call.ts'
+import type { Degradation } from './degradations.ts'
+
+interface Ended {
+  readonly outcome: Outcome
+  /** Tries in all. */
+  readonly attempts: number
+  /** What the model costs there; undefined when nobody knows. */
+  readonly price: ModelPrice | undefined
+  /** What was held for it; undefined when nothing was. */
+  readonly hold: Pick<Hold, 'amountUsd'> | undefined
+}
+
+/** The ledger's row for a call that has ended, under the name that was asked for and the deployment that came last. */
+export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: Ended): UsageRow {
+  const { call, ask, target, startedMs } = attempt
+  const { usage } = outcome
+  return rowOf(call, ask, {
+    target,
+    outcome,
+    attempts,
+    costUsd: costOfCall(outcome, price, hold),
+    rates: price?.applied(usage),
+    priceSource: price?.label,
+    heldUsd: hold?.amountUsd,
+    totalMs: performance.now() - startedMs,
+  })
+}
+
+/** What is assumed from the request alone never costs more than what was held for it. */
+function costOfCall({ usage, unstatedMs }: Outcome, price: Ended['price'], hold: Ended['hold']): string | undefined {
+  const cost = price && costOf(price.rates, usage)
+  return unstatedMs === undefined || cost === undefined || !hold ? cost : lesserUsd(cost, hold.amountUsd)
+}
+
+/** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
+export const lostRow = (call: Call, ask: Ask, heldUsd: string): UsageRow =>
+  rowOf(call, ask, { outcome: lost, attempts: 0, costUsd: heldUsd, heldUsd, totalMs: 0 })
+
+const lost = {
+  outcome: 'lost',
+  status: undefined,
+  stopReason: undefined,
+  usage: { ...noTokens, estimated: true },
+  firstContentMs: undefined,
+} as const
+
+/** How a call ended, as far as it is known. Amounts are exact decimals in US dollars. */
+interface Facts {
+  readonly target?: Target
+  readonly outcome: Omit<Outcome, 'outcome'> & { readonly outcome: Outcome['outcome'] | 'lost' }
+  readonly attempts: number
+  readonly costUsd: string | undefined
+  readonly rates?: UsageRow['rates'] | undefined
+  readonly priceSource?: string | undefined
+  readonly heldUsd: string | null | undefined
+  readonly totalMs: number
+}
+
+/** All columns at once: a row that grows by and by takes three times the memory, for every call. */
+function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
+  const { session, headers } = call
+  const { target, outcome } = facts
+  const { usage } = outcome
+  const payers = payersOf(call)
+  const deployment = target?.deployment
+  // An upstream chooses these words, and may put its credential there.
+  const clean = <T extends string | null | undefined>(text: T) =>
+    text && deployment ? withoutSecrets(text, deployment) : text
+  return {
+    id: newId('use'),
+    request_id: call.requestId,
+    principal: call.caller.principal,
+    key_id: orNull(payers?.key),
+    owner_id: orNull(payers?.owner),
+    agent_id: orNull(payers?.agent),
+    session_id: orNull(payers?.session),
+    prompt_id: orNull(session?.prompt_id),
+    run_id: orNull(session?.run_id),
+    client_session_id: text(headers['x-claude-code-session-id']),
+    client_agent_id: text(headers['x-claude-code-agent-id']),
+    client_parent_id: text(headers['x-claude-code-parent-agent-id']),
+    alias: storable(ask.model) ?? '',
+    deployment: deployment?.id ?? '',
+    provider: deployment?.provider ?? '',
+    upstream_model: storable(target?.upstreamModel) ?? '',
+    lane: target ? laneName(call.kind, target.protocol) : '',
+    protocol: target?.protocol ?? null,
+    outcome: outcome.outcome,
+    stop_reason: storable(clean(outcome.stopReason)),
+    status: orNull(outcome.status),
+    attempts: facts.attempts,
+    input_tokens: usage.input_tokens,
+    cache_read_tokens: usage.cache_read_tokens,
+    cache_write_5m_tokens: usage.cache_write_5m_tokens,
+    cache_write_1h_tokens: usage.cache_write_1h_tokens,
+    output_tokens: usage.output_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
+    web_searches: usage.web_searches,
+    estimated: usage.estimated,
+    cost_usd: orNull(facts.costUsd),
+    rates: orNull(facts.rates),
+    price_source: orNull(facts.priceSource),
+    held_usd: orNull(facts.heldUsd),
+    degraded: clean(listed(outcome.degraded ?? [])),
+    first_content_ms: orNull(outcome.firstContentMs),
+    total_ms: facts.totalMs,
+  }
+}
+
+const orNull = <T>(value: T | null | undefined): T | null => value ?? null
+
+/** Who pays, and in whose name. A session's owner comes before the key's. Undefined: nobody that could have a limit. */
+export function payersOf({ caller, session }: Call): Payers | undefined {
+  const { key, principal } = caller
+  if (!key && !session) return undefined
+  // A key without an owner stands for itself.
+  const ownerOfKey = key && principal !== key.id ? principal : undefined
+  return {
+    key: key?.id,
+    owner: session?.owner_id || ownerOfKey,
+    agent: session?.agent_id || undefined,
+    session: session?.session_id,
+  }
+}
+
+const laneName = (kind: CallKind, protocol: Protocol): string =>
+  protocol === 'demo' ? 'demo' : isRaw(kind, protocol) ? 'raw' : 'translated'
+
+const longestListing = 8_000
+
+/** All that was dropped or approximated, as `path=action` pairs; null when nothing was. */
+function listed(degradations: readonly Degradation[]): string | null {
+  if (degradations.length === 0) return null
+  const pairs = degradations.map(({ path, action }) => `${path}=${action}`).join(', ')
+  return storable(pairs, longestListing)
+}
+
+/** A header's value; null without one. */
+const text = (value: string | string[] | undefined): string | null =>
+  value === undefined ? null : storable(typeof value === 'string' ? value : value[0])
+
+/** Text of strangers as a column takes it: no NUL, which PostgreSQL refuses, and no more than a name's length. */
+const storable = (text: string | undefined, mostCharacters = 300): string | null =>
+  text?.replaceAll('\0', '').slice(0, mostCharacters).toWellFormed() ?? null
+
+interface Assumptions {
+  /** Of the model that had the request. */
+  readonly limits: ModelLimits
+  readonly outputTokensPerSecond: number
+}
+
+/**
+ * The outcome as it is booked when its usage is not stated. An answer that was left, lost or cut before its upstream stated the usage counts with its
+ * whole input, and with as much output as the upstream may have made by then: hanging up must not be a way around a budget.
+ * `unstatedMs` stays where the upstream stated nothing at all.
+ */
+export function withAssumed(outcome: Outcome, { call, ask }: Attempt, assumptions: Assumptions): Outcome {
+  const { unstatedMs = 0, usage } = outcome
+  const most = ask.maxTokens || (assumptions.limits.maxOutput ?? assumptions.limits.contextWindow)
+  const assumed = Math.ceil((unstatedMs / 1_000) * assumptions.outputTokensPerSecond)
+  const output = call.kind === 'embeddings' ? 0 : Math.min(assumed, most ?? assumed)
+  const booked = { ...usage, output_tokens: Math.max(usage.output_tokens, output), estimated: true }
+  if (hasInput(usage)) {
+    const { unstatedMs: _, ...stated } = outcome
+    return { ...stated, usage: booked }
+  }
+  return { ...outcome, usage: { ...booked, input_tokens: estimateInputOf(call.kind, call.body) } }
+}
+
+const hasInput = (usage: TokenCounts): boolean =>
+  usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens > 0

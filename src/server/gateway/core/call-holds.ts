@@ -1,0 +1,94 @@
+import type { Budgets, Hold } from '../../budgets/budgets.ts'
+import type { Payers } from '../../budgets/store.ts'
+import { type WorstCase, worstCase } from '../pricing/worst-case.ts'
+import { reachableNames } from '../routing/fallbacks.ts'
+import type { Served } from '../routing/router.ts'
+import type { RoutingTable } from '../routing/table.ts'
+import { geminiBoundOf } from '../tokens/gemini-bound.ts'
+import { inputBoundOf } from '../tokens/input-bound.ts'
+import { lostRow, payersOf } from './booking.ts'
+import { type Ask, type Call, isCount } from './call.ts'
+import { parsedObject } from './request.ts'
+
+/** A call that has passed all checks but those of its budgets. */
+interface Incoming {
+  readonly call: Call
+  readonly ask: Ask
+  readonly table: RoutingTable
+  /** The deployments of the name that was asked for. */
+  readonly asked: readonly Served[]
+  /** Those of any name that the caller may use. */
+  readonly groupOf: (name: string) => readonly Served[]
+}
+
+/**
+ * What is held for a call in the budgets that limit it; at once undefined for one that none limits. Rejects with what the
+ * caller should know when there is no room. Source: Gateway, section 4.
+ */
+export function holdFor(
+  budgets: Pick<Budgets, 'isLimited' | 'hold'>,
+  incoming: Incoming,
+): Promise<Hold | undefined> | undefined {
+  const payers = payersOf(incoming.call)
+  if (!payers) return undefined
+  const isLimited = incoming.call.caller.key?.isLimited || budgets.isLimited(payers)
+  if (isLimited === false) return undefined
+  if (isLimited === true) return hold(budgets, payers, incoming)
+  return isLimited.then(isAny => (isAny ? hold(budgets, payers, incoming) : undefined))
+}
+
+/** The groups that may serve a call for which something is held: a budget holds only for what has a price. */
+export function groupsUnder({ isBudgeted }: Hold, { call, table, asked, groupOf }: Incoming) {
+  if (!isBudgeted || isCount(call.kind) || table.config.prices.unknown === 'allow') return { asked, groupOf }
+  const priced = (group: readonly Served[]) => group.filter(target => table.isPriced(call.kind, target))
+  return { asked: priced(asked), groupOf: (name: string) => priced(groupOf(name)) }
+}
+
+function hold(budgets: Pick<Budgets, 'hold'>, payers: Payers, incoming: Incoming): Promise<Hold> {
+  const { call, ask } = incoming
+  const isFree = isCount(call.kind)
+  const { amountUsd, tokens, unknown } = isFree ? free : worstOf(incoming)
+  return budgets.hold({
+    requestId: call.requestId,
+    payers,
+    amountUsd,
+    tokens,
+    unknown,
+    model: ask.model,
+    isHeld: !isFree,
+    lost: lostRow(call, ask, amountUsd ?? '0'),
+  })
+}
+
+/** Counting tokens costs nothing, but it is a request. */
+const free: WorstCase = { amountUsd: '0', tokens: 0 }
+
+function worstOf(incoming: Incoming): WorstCase {
+  const { call, ask, table, asked } = incoming
+  const { limits, prices } = table.config
+  const candidates = candidatesOf(incoming).map(target => ({
+    upstreamModel: target.upstreamModel,
+    facts: table.prices.factsOf(target),
+  }))
+  const worst = worstCase(
+    {
+      input: (call.kind === 'gemini' ? geminiBoundOf : inputBoundOf)(call.body, parsedObject(call.body)),
+      maxTokens: ask.maxTokens,
+      hasOutput: call.kind !== 'embeddings',
+      bytesPerToken: limits.reserveBytesPerToken,
+    },
+    candidates,
+  )
+  const isPriced = asked.some(target => table.isPriced(call.kind, target))
+  if (prices.unknown === 'allow') return worst.unknown === 'price' ? { ...worst, amountUsd: '0' } : worst
+  return isPriced ? worst : { amountUsd: null, tokens: worst.tokens, unknown: worst.unknown ?? 'price' }
+}
+
+/** Everything that may serve the call, fallbacks included. */
+function candidatesOf({ call, ask, table, asked, groupOf }: Incoming): readonly Served[] {
+  const aliasOf = (name: string): string | undefined =>
+    (name === ask.model ? asked : groupOf(name))[0]?.deployment.alias
+  const header = [call.headers['x-switchyard-fallbacks']].flat()[0]
+  const names = reachableNames({ settings: table.config.router, asked: ask.model, header, aliasOf })
+  return names.flatMap(name => (name === ask.model ? asked : groupOf(name)))
+}

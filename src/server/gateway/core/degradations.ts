@@ -1,0 +1,57 @@
+/** Something of a request or an answer that an upstream's protocol could not carry as it was. */
+export interface Degradation {
+  /** Where it stood, such as `top_k` or `messages.3.content.1`. */
+  readonly path: string
+  /** What became of it, in the past tense, such as `dropped` or `image_moved`. */
+  readonly action: string
+}
+
+const maxPairs = 20
+const maxBytes = 1024
+
+/** The value of `x-switchyard-degraded`: `top_k=dropped, stop_sequences=cut, +3`; undefined without any. */
+export function degradedHeader(degradations: readonly Degradation[]): string | undefined {
+  if (degradations.length === 0) return undefined
+  const shown: string[] = []
+  let bytes = 0
+  for (const { path, action } of degradations.slice(0, maxPairs)) {
+    const pair = `${path}=${action}`.replaceAll(/[^\x21-\x7e]/g, '_')
+    // Room is kept for the number of those that are left out.
+    if (bytes + pair.length + 2 > maxBytes - 16) break
+    shown.push(pair)
+    bytes += pair.length + 2
+  }
+  const more = degradations.length - shown.length
+  return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(', ')
+}
+
+/** What goes out with an answer, the list of what its request lost among it. */
+export function withDegradedHeader<T extends { readonly ownHeaders: Readonly<Record<string, string>> }>(
+  attempt: T,
+  degraded: readonly Degradation[],
+): T {
+  const header = degradedHeader(degraded)
+  if (header === undefined) return attempt
+  return { ...attempt, ownHeaders: { ...attempt.ownHeaders, 'x-switchyard-degraded': header } }
+}
+
+/**
+ * The value of `x-switchyard-degraded` for what a conversion found, with the pairs that `inner`, a value of the same
+ * header, holds already; undefined without any.
+ */
+export function mergedDegradedHeader(found: readonly Degradation[], inner: string | undefined): string | undefined {
+  if (found.length === 0) return inner
+  const parts = inner?.split(', ') ?? []
+  const more = parts.reduce((sum, part) => sum + (/^\+\d+$/.test(part) ? Number(part) : 0), 0)
+  const pairs = parts.filter(part => !part.startsWith('+')).map(pairIn)
+  const header = degradedHeader([...found, ...pairs]) ?? ''
+  if (more === 0) return header
+  const ownMore = /(?:^|, )\+(\d+)$/.exec(header)
+  const shown = ownMore ? header.slice(0, ownMore.index) : header
+  return `${shown}${shown === '' ? '' : ', '}+${more + Number(ownMore?.[1] ?? 0)}`
+}
+
+function pairIn(part: string): Degradation {
+  const at = part.lastIndexOf('=')
+  return { path: part.slice(0, at), action: part.slice(at + 1) }
+}

@@ -1,0 +1,44 @@
+import type { ErrorCode } from '../../../contract/errors.ts'
+import type { TokenCounts } from '../tokens/token-counts.ts'
+
+/** Totals so far of the kinds that an upstream has stated; they replace what was known, and are never added. */
+export type UsageUpdate = Partial<Omit<TokenCounts, 'estimated'>>
+
+/** Why a message ended, in Anthropic's words. */
+export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'pause_turn' | 'refusal'
+
+/** A content block as it begins. `whole` is one that comes in a piece, such as `redacted_thinking`. */
+export type BlockStart =
+  | { readonly type: 'text' }
+  | { readonly type: 'thinking' }
+  | { readonly type: 'tool_use'; readonly id: string; readonly name: string }
+  | { readonly type: 'whole'; readonly block: Readonly<Record<string, unknown>> & { readonly type: string } }
+
+/** What an upstream's answer says, piece by piece, in Anthropic's terms but free of its grammar: the encoder owns that. */
+export type ModelEvent =
+  /** The upstream's own id of the answer and name of the model, where it gives them. At most once; may be left out. */
+  | { readonly type: 'message_start'; readonly id?: string; readonly model?: string; readonly usage?: UsageUpdate }
+  /** `key` is the decoder's own name of the block, unique in the message. Several blocks may be open at a time. */
+  | { readonly type: 'block_start'; readonly key: string; readonly block: BlockStart }
+  /** More of a text or thinking block, or of the JSON text of a tool's input. */
+  | { readonly type: 'block_delta'; readonly key: string; readonly text: string }
+  /** The signature of a thinking block, or a part of it. */
+  | { readonly type: 'block_signature'; readonly key: string; readonly signature: string }
+  /** The block is complete. Blocks that are still open when the message ends are closed by the encoder. */
+  | { readonly type: 'block_stop'; readonly key: string }
+  | { readonly type: 'usage'; readonly usage: UsageUpdate }
+  /** Why the answer ends. It does not end the message: usage may follow. */
+  | { readonly type: 'stop'; readonly reason: StopReason; readonly sequence?: string }
+  /** Something that could not be carried over. */
+  | { readonly type: 'degraded'; readonly path: string; readonly action: string }
+  /** The upstream says that the answer is complete. Nothing follows. */
+  | { readonly type: 'message_stop' }
+  /** The upstream says that it failed. Nothing follows. `message` is free of secrets and hosts. */
+  | { readonly type: 'error'; readonly code: ErrorCode; readonly message: string }
+
+/** What an answer in Anthropic's format says, free of its framing. Blocks come one after the other. */
+export type PivotEvent =
+  | Exclude<ModelEvent, { readonly type: 'usage' | 'degraded' | 'message_start' }>
+  | { readonly type: 'message_start'; readonly model: string | undefined }
+  | { readonly type: 'usage'; readonly usage: TokenCounts }
+  | { readonly type: 'ping' }

@@ -1,0 +1,44 @@
+import type { Attempt, Call, Lane, Outcome, Refusal } from './call.ts'
+import type { Degradation } from './degradations.ts'
+import type { Ingress } from './ingress.ts'
+import { clientRefusal, type ProblemWriter } from './ingress.ts'
+import { createPivotSink, withDegraded } from './pivot-sink.ts'
+import { parsedObject, readRequest } from './request.ts'
+
+/**
+ * The lane for calls in another format than Anthropic's, by way of `inner`, which takes calls in that format. Every
+ * attempt converts the received body anew: what the target can take differs.
+ */
+export function pivotLane(ingress: Ingress, inner: Lane): Lane {
+  return async (attempt, sink) => {
+    const { call, ask, target } = attempt
+    const { body, degraded, writer } = ingress(parsedObject(call.body), {
+      target,
+      stream: ask.stream,
+      model: ask.model,
+      requestId: call.requestId,
+      createdAt: Math.floor(Date.now() / 1000),
+    })
+    const pivot = createPivotSink({ sink, writer, stream: ask.stream, degraded })
+    return asClient(await inner(anthropicAttempt(attempt, body, 'messages'), pivot), degraded, writer.problem)
+  }
+}
+
+/** The same attempt as a client of Anthropic's format would make it. */
+export function anthropicAttempt(attempt: Attempt, body: object, kind: 'messages' | 'count_tokens'): Attempt {
+  const { address: _, ...given } = attempt.call
+  const call: Call = { ...given, kind, body: Buffer.from(JSON.stringify(body)), query: '' }
+  return { ...attempt, call, ask: readRequest(call) }
+}
+
+/** How a call ended, with what its conversion could not carry; a refusal in the client's own format. */
+export function asClient(
+  result: Outcome | Refusal,
+  found: readonly Degradation[],
+  problem: ProblemWriter,
+): Outcome | Refusal {
+  const degraded = [...found, ...(result.degraded ?? [])]
+  const listed = degraded.length === 0 ? result : { ...result, degraded }
+  if (listed.outcome !== 'refused') return listed
+  return clientRefusal({ ...listed, headers: withDegraded(listed.headers, found) }, problem)
+}

@@ -1,0 +1,48 @@
+import type { RateLimit, RateLimits } from '../../budgets/budgets.ts'
+import type { CallKind, Sink } from './call.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+/** Whose headers the clients of a format read; those of Google's have none. */
+const formats: Readonly<Record<CallKind, 'anthropic' | 'openai' | undefined>> = {
+  messages: 'anthropic',
+  count_tokens: 'anthropic',
+  chat: 'openai',
+  responses: 'openai',
+  embeddings: 'openai',
+  gemini: undefined,
+  gemini_count: undefined,
+}
+
+/** The limits of a caller in the headers of its format: `anthropic-ratelimit-*` or `x-ratelimit-*`. */
+export function rateLimitHeaders(kind: CallKind, { requests, tokens }: RateLimits): Record<string, string> {
+  const format = formats[kind]
+  if (!format) return {}
+  const spell = format === 'anthropic' ? ofAnthropic : ofOpenAi
+  return { ...(requests && spell('requests', requests)), ...(tokens && spell('tokens', tokens)) }
+}
+
+const ofAnthropic = (name: string, { limit, remaining, resetSeconds }: RateLimit) => ({
+  [`anthropic-ratelimit-${name}-limit`]: String(limit),
+  [`anthropic-ratelimit-${name}-remaining`]: String(remaining),
+  [`anthropic-ratelimit-${name}-reset`]: new Date(Date.now() + resetSeconds * 1_000).toISOString().replace(/\.\d+/, ''),
+})
+
+const ofOpenAi = (name: string, { limit, remaining, resetSeconds }: RateLimit) => ({
+  [`x-ratelimit-limit-${name}`]: String(limit),
+  [`x-ratelimit-remaining-${name}`]: String(remaining),
+  [`x-ratelimit-reset-${name}`]: `${resetSeconds}s`,
+})
+
+const upstreams = /^(anthropic|x)-ratelimit-/
+
+/** The same sink with the caller's own limits in place of the upstream's, which would be taken for them. */
+export const withOwnLimits = (sink: Sink, own: Headers): Sink => ({
+  head(status, headers) {
+    const others = Object.entries(headers).filter(([name]) => !upstreams.test(name))
+    sink.head(status, { ...Object.fromEntries(others), ...own })
+  },
+  data: chunk => sink.data(chunk),
+  onDrain: resume => sink.onDrain(resume),
+  end: chunk => sink.end(chunk),
+})

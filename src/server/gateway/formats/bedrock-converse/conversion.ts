@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json } from '../../../platform/json.ts'
+import type { CodecContext, ReasoningSeal } from '../../core/codec.ts'
+import type { Degradation } from '../../core/degradations.ts'
+import { type BedrockModel, bedrockModel } from '../../upstream/bedrock.ts'
+
+const maxLength = 200
+
+/**
+ * Names for the documents of one request: Converse takes letters, digits, single blanks, hyphens and brackets, and no
+ * name twice. Equal requests give equal names.
+ */
+function createDocumentNames(): (title: string) => string {
+  const taken = new Set<string>()
+  return title => {
+    const base = allowed(title)
+    let name = base
+    for (let number = 2; taken.has(name); number++) name = numbered(base, number)
+    taken.add(name)
+    return name
+  }
+}
+
+function allowed(title: string): string {
+  const plain = title
+    .normalize('NFKD')
+    .replaceAll(/\p{Mark}/gu, '')
+    .replaceAll(/[^a-zA-Z0-9()[\] -]+/g, ' ')
+    .replaceAll(/ +/g, ' ')
+    .slice(0, maxLength)
+    .trim()
+  return plain === '' ? 'document' : plain
+}
+
+function numbered(base: string, number: number): string {
+  const suffix = ` (${number})`
+  return `${base.slice(0, maxLength - suffix.length).trimEnd()}${suffix}`
+}
+
+const maxNameLength = 64
+const hashLength = 8
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The name that a tool has at Bedrock, which takes 64 letters, digits, `_` and `-`. The same in every turn. */
+export const sentToolName = (name: string): string => cleanName(name)
+
+/** Names of a request's tools that had to change, by the name that was sent; the answer to the same call reads them. */
+const changedNames = new WeakMap<CodecContext, ReadonlyMap<string, string>>()
+
+/** Keeps in mind which tools go out under another name. */
+export function rememberToolNames(context: CodecContext, names: readonly string[]): void {
+  const changed = names.filter(name => sentToolName(name) !== name)
+  if (changed.length > 0) changedNames.set(context, new Map(changed.map(name => [sentToolName(name), name])))
+}
+
+/** The name under which the client knows a tool. */
+export const toolNameOf = (context: CodecContext, sent: string): string => changedNames.get(context)?.get(sent) ?? sent
+
+/** The id that a tool call has at Bedrock. The same for a call and its result. */
+export function sentToolUseId(id: string, { family }: BedrockModel): string {
+  // Mistral wants exactly nine letters and digits.
+  if (family === 'mistral') return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashOf(id).slice(0, 9)
+  return cleanName(id)
+}
+
+/** A name or an id that both sides take: the text itself where it can be, else a likeness of it with a hash. */
+export function cleanName(text: string): string {
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(text)) return text
+  const kept = text.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxNameLength - hashLength - 1)
+  return `${kept}_${hashOf(text).slice(0, hashLength)}`
+}
+
+/** What the conversion of one request shares among its parts. */
+export interface Conversion {
+  readonly model: BedrockModel
+  readonly reasoning: ReasoningSeal
+  /** Lists something that could not go out as it was. */
+  readonly note: (path: Degradation['path'], action: Degradation['action']) => void
+  /** All that was listed so far. */
+  readonly degraded: readonly Degradation[]
+  /** A name for the next document, by its title. */
+  readonly documentName: (title: string) => string
+}
+
+/** A content block and where it stands in the request. */
+export interface Placed {
+  readonly block: Json
+  readonly path: string
+}
+
+export function startConversion({ upstreamModel, reasoning }: CodecContext): Conversion {
+  const degraded: Degradation[] = []
+  return {
+    model: bedrockModel(upstreamModel),
+    reasoning,
+    note: (path, action) => {
+      degraded.push({ path, action })
+    },
+    degraded,
+    documentName: createDocumentNames(),
+  }
+}
+
+/** The blocks of a content, which may be plain text. Throws `invalid_request` for what is neither. */
+export function blocksOf(content: unknown, path: string): readonly Placed[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }]
+  if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
+  return content.map((block: unknown, index) => {
+    if (!isRecord(block)) throw invalid(`${path}.${index} must be an object`)
+    return { block, path: `${path}.${index}` }
+  })
+}

@@ -1,0 +1,213 @@
+import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../../platform/json.ts'
+import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
+import type { ModelEvent, StopReason, UsageUpdate } from '../../core/model-event.ts'
+import { tokenCount } from '../../tokens/token-counts.ts'
+import { bedrockMessage, codeOfException } from '../../upstream/bedrock.ts'
+import { AnswerBlocks } from './read-blocks.ts'
+
+interface Piece {
+  readonly event: string
+  readonly payload: Json
+}
+
+/** The events of a whole answer of Converse: it is read as the stream that it could have been. */
+export function answerEvents(body: unknown, context: CodecContext): readonly ModelEvent[] {
+  const message = recordOf(recordOf(body)['output'])['message']
+  if (!isRecord(body) || !isRecord(message)) return [unusable]
+  const blocks: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : []
+  const { stopReason, additionalModelResponseFields, usage } = body
+  const pieces: readonly Piece[] = [
+    { event: 'messageStart', payload: {} },
+    ...blocks.flatMap((block, index) => piecesOf(recordOf(block), index)),
+    { event: 'messageStop', payload: { stopReason, additionalModelResponseFields } },
+    { event: 'metadata', payload: { usage } },
+  ]
+  const decoder = new ConverseDecoder(context)
+  return pieces.flatMap(({ event, payload }) => decoder.take(event, payload))
+}
+
+const unusable: ModelEvent = {
+  type: 'error',
+  code: 'upstream_unreachable',
+  message: 'the upstream sent an answer without a message',
+}
+
+function piecesOf(block: Json, contentBlockIndex: number): readonly Piece[] {
+  const deltas = deltasOf(block)
+  const call = block['toolUse']
+  const start: readonly Piece[] = isRecord(call)
+    ? [{ event: 'contentBlockStart', payload: { contentBlockIndex, start: { toolUse: call } } }]
+    : []
+  return [
+    ...start,
+    ...deltas.map(delta => ({ event: 'contentBlockDelta', payload: { contentBlockIndex, delta } })),
+    { event: 'contentBlockStop', payload: { contentBlockIndex } },
+  ]
+}
+
+function deltasOf(block: Json): readonly Json[] {
+  const { toolUse, reasoningContent, citationsContent } = block
+  if (isRecord(toolUse)) return [{ toolUse: { input: JSON.stringify(toolUse['input'] ?? {}) } }]
+  if (isRecord(reasoningContent)) return reasoningDeltas(reasoningContent)
+  if (isRecord(citationsContent)) return [{ text: citedText(citationsContent) }, { citation: {} }]
+  return [block]
+}
+
+function reasoningDeltas({ reasoningText, redactedContent }: Json): readonly Json[] {
+  if (!isRecord(reasoningText)) return [{ reasoningContent: { redactedContent } }]
+  const { text, signature } = reasoningText
+  return [{ reasoningContent: { text } }, { reasoningContent: { signature } }]
+}
+
+const citedText = ({ content }: Json): string =>
+  (Array.isArray(content) ? content : []).map(part => textOf(recordOf(part)['text'])).join('')
+
+/** Reads the events of ConverseStream. The answer is complete with its `metadata`, which follows the `messageStop`. */
+export class ConverseDecoder implements StreamDecoder {
+  readonly #blocks: AnswerBlocks
+  #hasStarted = false
+  #isStopped = false
+  #isOver = false
+
+  constructor(context: CodecContext) {
+    this.#blocks = new AnswerBlocks(context)
+  }
+
+  push({ event, data }: UpstreamFrame): readonly ModelEvent[] {
+    const payload = jsonOr(data, undefined)
+    if (isRecord(payload)) return this.take(event ?? '', payload)
+    // An exception may come without any words.
+    return isException(event ?? '') ? this.take(event ?? '', {}) : this.#fail('sent an event that is no JSON')
+  }
+
+  /** The same with a parsed payload. */
+  take(event: string, payload: Json): readonly ModelEvent[] {
+    if (this.#isOver) return []
+    if (event === 'metadata') return this.#finish(payload)
+    if (isException(event)) return this.#except(event, payload)
+    return this.#isStopped ? [] : this.#content(event, payload)
+  }
+
+  #content(event: string, payload: Json): readonly ModelEvent[] {
+    const index = Number(payload['contentBlockIndex'] ?? 0)
+    switch (event) {
+      case 'messageStart':
+        return this.#start()
+      case 'contentBlockStart':
+        return this.#blocks.start(index, recordOf(payload['start']))
+      case 'contentBlockDelta':
+        return this.#blocks.delta(index, recordOf(payload['delta']))
+      case 'contentBlockStop':
+        return this.#blocks.stop(index)
+      case 'messageStop':
+        return this.#stop(payload)
+      default:
+        // Kinds that we do not know hold nothing that a client would miss.
+        return []
+    }
+  }
+
+  #start(): readonly ModelEvent[] {
+    if (this.#hasStarted) return []
+    this.#hasStarted = true
+    return [{ type: 'message_start' }]
+  }
+
+  end(): readonly ModelEvent[] {
+    if (this.#isOver || !this.#isStopped) return []
+    this.#isOver = true
+    return [{ type: 'message_stop' }]
+  }
+
+  #stop(payload: Json): readonly ModelEvent[] {
+    this.#isStopped = true
+    const events = [...this.#blocks.close(), ...stopEvents(payload)]
+    this.#isOver = events.some(({ type }) => type === 'error')
+    return events
+  }
+
+  #finish({ usage }: Json): readonly ModelEvent[] {
+    const found = usageOf(usage)
+    const events: readonly ModelEvent[] = found ? [{ type: 'usage', usage: found }] : []
+    // Should it ever come early, the end still has to be said.
+    if (!this.#isStopped) return events
+    this.#isOver = true
+    return [...events, { type: 'message_stop' }]
+  }
+
+  #except(event: string, payload: Json): readonly ModelEvent[] {
+    this.#isOver = true
+    return [
+      { type: 'error', code: codeOfException(event), message: bedrockMessage(payload) ?? `Amazon Bedrock: ${event}` },
+    ]
+  }
+
+  #fail(fault: string): readonly ModelEvent[] {
+    if (this.#isOver) return []
+    this.#isOver = true
+    return [{ type: 'error', code: 'upstream_unreachable', message: `the upstream ${fault}` }]
+  }
+}
+
+const isException = (event: string): boolean => /(exception|error|failure)$/i.test(event)
+
+/** Converse counts as Anthropic does: `inputTokens` holds no cached ones. Undefined when nothing is stated. */
+function usageOf(usage: unknown): UsageUpdate | undefined {
+  if (!isRecord(usage)) return undefined
+  const input = tokenCount(usage['inputTokens'])
+  const output = tokenCount(usage['outputTokens'])
+  const read = tokenCount(usage['cacheReadInputTokens'])
+  const written = tokenCount(usage['cacheWriteInputTokens'])
+  const hour = hourWrites(usage['cacheDetails'])
+  return {
+    ...(input !== undefined && { input_tokens: input }),
+    ...(read !== undefined && { cache_read_tokens: read }),
+    ...(written !== undefined && { cache_write_5m_tokens: Math.max(0, written - hour), cache_write_1h_tokens: hour }),
+    ...(output !== undefined && { output_tokens: output }),
+  }
+}
+
+/** Tokens that were written for an hour: the rest of the writes lives five minutes. */
+function hourWrites(details: unknown): number {
+  const entries: readonly unknown[] = Array.isArray(details) ? details : []
+  return entries.reduce((sum: number, entry) => {
+    const isHour = isRecord(entry) && (entry['ttl'] === '1h' || entry['ttl'] === 'T1H')
+    return isHour ? sum + (tokenCount(entry['inputTokens']) ?? 0) : sum
+  }, 0)
+}
+
+const reasons: Readonly<Record<string, StopReason>> = {
+  end_turn: 'end_turn',
+  tool_use: 'tool_use',
+  max_tokens: 'max_tokens',
+  stop_sequence: 'stop_sequence',
+  guardrail_intervened: 'refusal',
+  content_filtered: 'refusal',
+  refusal: 'refusal',
+  pause_turn: 'pause_turn',
+  model_context_window_exceeded: 'max_tokens',
+}
+
+/** What a `messageStop` says; an error for an answer that the model spoiled. */
+function stopEvents({ stopReason, additionalModelResponseFields: fields }: Json): readonly ModelEvent[] {
+  const said = typeof stopReason === 'string' ? stopReason : ''
+  if (said.startsWith('malformed_'))
+    return [{ type: 'error', code: 'upstream_unreachable', message: `the model's answer is unusable: ${said}` }]
+  const reason = Object.hasOwn(reasons, said) ? reasons[said] : undefined
+  const sequence = stopSequence(fields)
+  const stop: ModelEvent = {
+    type: 'stop',
+    reason: reason ?? 'end_turn',
+    ...(reason === 'stop_sequence' && sequence !== undefined && { sequence }),
+  }
+  const isExact = reason !== undefined && said !== 'model_context_window_exceeded'
+  return isExact ? [stop] : [stop, { type: 'degraded', path: 'stop_reason', action: stop.reason }]
+}
+
+/** Streams and whole answers put it at different places. */
+function stopSequence(fields: unknown): string | undefined {
+  if (!isRecord(fields)) return undefined
+  const { stop_sequence: own, delta } = fields
+  const found = own ?? (isRecord(delta) ? delta['stop_sequence'] : undefined)
+  return typeof found === 'string' ? found : undefined
+}

@@ -1,0 +1,153 @@
+import { isRecord, type Json, textOf } from '../../../platform/json.ts'
+import type { CodecContext } from '../../core/codec.ts'
+import type { ModelEvent } from '../../core/model-event.ts'
+import { bedrockModel } from '../../upstream/bedrock.ts'
+import { cleanName, toolNameOf } from './conversion.ts'
+import { writeState } from './reasoning.ts'
+
+type Kind = 'text' | 'tool_use' | 'thinking' | 'redacted'
+
+interface Open {
+  readonly key: string
+  readonly kind: Kind
+  /** Of reasoning that is not Claude's: sealed when the block ends. */
+  signature: string
+  /** Parts of reasoning that nobody may read, in base64. */
+  readonly redacted: string[]
+}
+
+/** Reads the content of an answer, block by block, as Converse streams it. */
+export class AnswerBlocks {
+  readonly #context: CodecContext
+  readonly #isClaude: boolean
+  readonly #open = new Map<number, Open>()
+  readonly #ids = new Map<string, number>()
+  readonly #lost = new Set<string>()
+  #made = 0
+
+  constructor(context: CodecContext) {
+    this.#context = context
+    this.#isClaude = bedrockModel(context.upstreamModel).family === 'claude'
+  }
+
+  /** Only tool calls are announced; other blocks begin with their first delta. */
+  start(index: number, start: Json): readonly ModelEvent[] {
+    const call = start['toolUse']
+    if (isRecord(call)) {
+      const ended = this.#endBefore(index)
+      const { key } = this.#begin(index, 'tool_use')
+      const name = toolNameOf(this.#context, textOf(call['name']))
+      const block = { type: 'tool_use', id: this.#idOf(textOf(call['toolUseId'])), name } as const
+      return [...ended, { type: 'block_start', key, block }]
+    }
+    return Object.keys(start).flatMap(kind => this.#lose(kind))
+  }
+
+  delta(index: number, delta: Json): readonly ModelEvent[] {
+    const { text, toolUse, reasoningContent } = delta
+    if (typeof text === 'string') return text === '' ? [] : this.#say(index, 'text', text)
+    if (isRecord(toolUse)) return this.#input(index, textOf(toolUse['input']))
+    if (isRecord(reasoningContent)) return this.#reason(index, reasoningContent)
+    return Object.keys(delta).flatMap(kind => this.#lose(kind))
+  }
+
+  stop(index: number): readonly ModelEvent[] {
+    const open = this.#open.get(index)
+    if (!open) return []
+    this.#open.delete(index)
+    const stop: ModelEvent = { type: 'block_stop', key: open.key }
+    if (open.kind === 'redacted') return this.#hidden(open)
+    if (open.kind !== 'thinking' || this.#isClaude) return [stop]
+    const state = open.signature === '' ? {} : { signature: open.signature }
+    const signature = this.#context.reasoning.seal(writeState(state))
+    return [{ type: 'block_signature', key: open.key, signature }, stop]
+  }
+
+  /** Ends what is open, in order. */
+  close(): readonly ModelEvent[] {
+    return [...this.#open.keys()].flatMap(index => this.stop(index))
+  }
+
+  /** What has to end before a block begins at the index: one that is there, and text or thinking anywhere. */
+  #endBefore(index: number): readonly ModelEvent[] {
+    const ending = [...this.#open].filter(([at, { kind }]) => at === index || kind !== 'tool_use')
+    return ending.flatMap(([at]) => this.stop(at))
+  }
+
+  #begin(index: number, kind: Kind): Open {
+    const open: Open = { key: `${index}.${this.#made++}`, kind, signature: '', redacted: [] }
+    this.#open.set(index, open)
+    return open
+  }
+
+  /** The open block of that kind at the index, after what it takes to have one. */
+  #ensure(index: number, kind: 'text' | 'thinking' | 'redacted'): { open: Open; events: readonly ModelEvent[] } {
+    const found = this.#open.get(index)
+    if (found?.kind === kind) return { open: found, events: [] }
+    const ended = this.#endBefore(index)
+    const open = this.#begin(index, kind)
+    // Hidden reasoning comes out whole, at its end.
+    if (kind === 'redacted') return { open, events: ended }
+    return { open, events: [...ended, { type: 'block_start', key: open.key, block: { type: kind } }] }
+  }
+
+  #say(index: number, kind: 'text' | 'thinking', text: string): readonly ModelEvent[] {
+    const { open, events } = this.#ensure(index, kind)
+    return [...events, { type: 'block_delta', key: open.key, text }]
+  }
+
+  #input(index: number, text: string): readonly ModelEvent[] {
+    const open = this.#open.get(index)
+    if (open?.kind !== 'tool_use') return this.#lose('toolUse')
+    return text === '' ? [] : [{ type: 'block_delta', key: open.key, text }]
+  }
+
+  #reason(index: number, { text, signature, redactedContent }: Json): readonly ModelEvent[] {
+    if (typeof text === 'string') return this.#say(index, 'thinking', text)
+    if (typeof redactedContent === 'string') {
+      const { open, events } = this.#ensure(index, 'redacted')
+      open.redacted.push(redactedContent)
+      return events
+    }
+    if (typeof signature !== 'string' || signature === '') return []
+    const { open, events } = this.#ensure(index, 'thinking')
+    if (this.#isClaude) return [...events, { type: 'block_signature', key: open.key, signature }]
+    open.signature += signature
+    return events
+  }
+
+  /** Claude has a block for it; of others it travels as the state of an empty thought. */
+  #hidden({ key, redacted }: Open): readonly ModelEvent[] {
+    const data = joined(redacted)
+    if (this.#isClaude) return [{ type: 'block_start', key, block: { type: 'whole', block: hiddenBlock(data) } }]
+    const signature = this.#context.reasoning.seal(writeState({ redacted: data }))
+    return [
+      { type: 'block_start', key, block: { type: 'thinking' } },
+      { type: 'block_signature', key, signature },
+      { type: 'block_stop', key },
+    ]
+  }
+
+  /** An id that clients take, and no other call of this answer has. */
+  #idOf(upstreamId: string): string {
+    const id = cleanName(upstreamId === '' ? `call_${this.#ids.size}` : upstreamId)
+    const uses = (this.#ids.get(id) ?? 0) + 1
+    this.#ids.set(id, uses)
+    return uses === 1 ? id : cleanName(`${id}_${uses}`)
+  }
+
+  #lose(kind: string): readonly ModelEvent[] {
+    if (this.#lost.has(kind)) return []
+    this.#lost.add(kind)
+    return [{ type: 'degraded', path: `answer.${kind}`, action: 'dropped' }]
+  }
+}
+
+const hiddenBlock = (data: string) => ({ type: 'redacted_thinking', data }) as const
+
+/** One part stays as it came, byte for byte. */
+function joined(parts: readonly string[]): string {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return only
+  return Buffer.concat(parts.map(part => Buffer.from(part, 'base64'))).toString('base64')
+}

@@ -1,0 +1,183 @@
+import { invalid } from '../../../platform/errors.ts'
+import { compact, isRecord, type Json, recordOf } from '../../../platform/json.ts'
+import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
+import { isClaudeBefore, isClaudeFrom, modelPath } from '../../upstream/bedrock.ts'
+import { limitCachePoints, type Sections } from './cache-points.ts'
+import { blocksOf, type Conversion, rememberToolNames, startConversion } from './conversion.ts'
+import { thinkingSettings } from './reasoning.ts'
+import { toolBlocks, toolNames, toolSettings } from './write-tools.ts'
+import { converted, instructionBlocks, withLastPoint } from './write-turns.ts'
+
+/** Fields that are read in one of the files beside this one, or that say what is the case anyway. */
+const known = new Set([
+  ...['model', 'messages', 'system', 'max_tokens', 'stream', 'tools', 'tool_choice', 'cache_control', 'metadata'],
+  ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'thinking', 'output_config', 'output_format'],
+])
+
+/** A request in Anthropic's format for Converse or ConverseStream. */
+export function converseRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+  const conversion = startConversion(context)
+  const { body } = converseBody(request, context, conversion)
+  listUnknown(request, conversion)
+  const operation = context.stream ? 'converse-stream' : 'converse'
+  return { path: modelPath(context.upstreamModel, operation), body, degraded: conversion.degraded }
+}
+
+/** A request for Bedrock's own token counter, with all that is counted. */
+export function countRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+  const conversion = startConversion(context)
+  const { messages, system, toolConfig, additionalModelRequestFields } = converseBody(request, context, conversion).body
+  const converse = compact({ messages, system, toolConfig, additionalModelRequestFields })
+  const path = modelPath(context.upstreamModel, 'count-tokens')
+  return { path, body: { input: { converse } }, degraded: [] }
+}
+
+function converseBody(request: Json, context: CodecContext, conversion: Conversion): { readonly body: Json } {
+  refuseServers(request['mcp_servers'])
+  const format = outputFormat(request, conversion)
+  const { system, messages, tools } = limitCachePoints(sectionsOf(request, conversion), conversion)
+  rememberToolNames(context, toolNames(request['tools']))
+  const hasCalls = messages.some(({ content }) => content.some(block => 'toolUse' in block || 'toolResult' in block))
+  const { toolConfig, claudeChoice } = toolSettings({ tools, choice: request['tool_choice'], hasCalls }, conversion)
+  const thinking = thinkingSettings(request, conversion)
+  const sampling = samplingOf(request, thinking.isThinking, conversion)
+  const fields = { ...thinking.fields, ...sampling.fields, ...(claudeChoice && { tool_choice: claudeChoice }) }
+  const instructions = format.instructions ? [...system, format.instructions] : system
+  const body = compact({
+    messages,
+    system: instructions.length > 0 ? instructions : undefined,
+    inferenceConfig: sampling.inferenceConfig,
+    toolConfig,
+    additionalModelRequestFields: Object.keys(fields).length > 0 ? fields : undefined,
+    additionalModelResponseFieldPaths: stopFields(sampling.inferenceConfig, conversion),
+    requestMetadata: requestMetadata(request['metadata'], conversion),
+    outputConfig: format.outputConfig,
+  })
+  return { body }
+}
+
+/** The parts of a prompt that may hold cache points, in Anthropic's order of precedence. */
+function sectionsOf(request: Json, conversion: Conversion): Sections {
+  const tools = toolBlocks(request['tools'], conversion)
+  const own = blocksOf(request['system'], 'system').flatMap(placed => instructionBlocks(placed, 'system', conversion))
+  const { opening, messages } = converted(request['messages'], conversion)
+  if (messages.length === 0) throw invalid('messages has no content that this model takes')
+  return {
+    tools,
+    system: [...own, ...opening],
+    messages: withLastPoint(messages, request['cache_control'], conversion),
+  }
+}
+
+/** Which string ended the answer is known to Claude only. */
+function stopFields({ stopSequences }: Json, { model }: Conversion): readonly string[] | undefined {
+  const isTold = stopSequences !== undefined && model.family === 'claude'
+  return isTold ? ['/stop_sequence', '/delta/stop_sequence'] : undefined
+}
+
+function refuseServers(servers: unknown): void {
+  if (Array.isArray(servers) && servers.length > 0)
+    throw invalid('mcp_servers: the Converse API of Amazon Bedrock cannot call MCP servers')
+}
+
+function listUnknown(request: Json, { note }: Conversion): void {
+  for (const [field, value] of Object.entries(request)) {
+    const isPlainTier = field === 'service_tier' && (value === 'auto' || value === 'standard_only')
+    if (!known.has(field) && !isPlainTier && !isEmpty(value)) note(field, 'dropped')
+  }
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isRecord(value) && Object.keys(value).length === 0)
+
+/** How much is written, and how freely. */
+interface Sampling {
+  readonly inferenceConfig: Json
+  /** For `additionalModelRequestFields`. */
+  readonly fields: Json
+}
+
+/** The settings of a request that the model takes; the others are listed. */
+function samplingOf(request: Json, isThinking: boolean, conversion: Conversion): Sampling {
+  const { temperature, top_p: topP, top_k: topK, stop_sequences: stops, max_tokens: maxTokens } = request
+  const refused = refusedBy(isThinking, conversion)
+  const taken = (name: string, value: unknown): unknown => {
+    if (value === undefined || value === null) return undefined
+    if (!refused(name, value)) return value
+    conversion.note(name, 'dropped')
+    return undefined
+  }
+  const inferenceConfig = compact({
+    maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
+    temperature: taken('temperature', temperature),
+    topP: taken('top_p', topP),
+    stopSequences: Array.isArray(stops) && stops.length > 0 ? taken('stop_sequences', stops) : undefined,
+  })
+  return { inferenceConfig, fields: compact({ top_k: taken('top_k', topK) }) }
+}
+
+type Refuses = (name: string, value: unknown) => boolean
+
+/** Facts of the models: what they answer with an error. */
+function refusedBy(isThinking: boolean, { model }: Conversion): Refuses {
+  if (model.family === 'openai') return name => name !== 'max_tokens'
+  if (model.family !== 'claude') return name => name === 'top_k'
+  // From 4.7 on the model samples as it sees fit.
+  if (isClaudeFrom(model, 407)) return name => name !== 'stop_sequences'
+  if (!isThinking) return () => false
+  return (name, value) => {
+    if (name === 'temperature') return value !== 1
+    if (name === 'top_p') return typeof value !== 'number' || value < 0.95
+    return name === 'top_k'
+  }
+}
+
+const metadataKey = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/
+const metadataValue = /^[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}$/
+const maxMetadata = 16
+
+/** Entries of `metadata` that Bedrock's logs take. */
+function requestMetadata(metadata: unknown, { note }: Conversion): Json | undefined {
+  if (!isRecord(metadata)) return undefined
+  const kept: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(metadata)) {
+    const isTaken = typeof value === 'string' && metadataKey.test(key) && metadataValue.test(value)
+    if (isTaken && Object.keys(kept).length < maxMetadata) kept[key] = value
+    else if (value !== undefined && value !== null) note(`metadata.${key}`, 'dropped')
+  }
+  return Object.keys(kept).length === 0 ? undefined : kept
+}
+
+/** How the shape of an answer is asked for: by a field, or by words behind the instructions. */
+interface OutputFormat {
+  readonly outputConfig?: Json
+  readonly instructions?: Json
+}
+
+/** `output_config.format` for the model at hand; the older `output_format` says the same. */
+function outputFormat(request: Json, conversion: Conversion): OutputFormat {
+  const { output_config: config, output_format: older } = request
+  for (const field of Object.keys(recordOf(config)))
+    if (field !== 'effort' && field !== 'format') conversion.note(`output_config.${field}`, 'dropped')
+  const format = recordOf(recordOf(config)['format'] ?? older)
+  if (format['type'] !== 'json_schema') return {}
+  const schema = JSON.stringify(format['schema'] ?? {})
+  if (takesSchema(conversion)) {
+    const jsonSchema = { schema, name: 'answer' }
+    return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema } } } }
+  }
+  conversion.note('output_config.format', 'as_instruction')
+  const words =
+    'Answer with one JSON value that is valid against this JSON schema, and nothing else: no other text, no code fence.'
+  return { instructions: { text: `${words}\n${schema}` } }
+}
+
+/** Bedrock refuses it for the newest of Claude, and older models do not know it. */
+function takesSchema({ model }: Conversion): boolean {
+  const { family } = model
+  if (family === 'claude') return !(isClaudeBefore(model, 405) || isClaudeFrom(model, 407))
+  return family === 'openai' || family === 'mistral' || family === 'other'
+}

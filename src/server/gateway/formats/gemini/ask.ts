@@ -1,0 +1,49 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord } from '../../../platform/json.ts'
+import { keysOf, type OwnMembers } from '../../bytes/own-members.ts'
+import { type Span, skipBlank } from '../../bytes/splice.ts'
+import type { Address, Ask, CallKind } from '../../core/call.ts'
+import { field } from './fields.ts'
+
+/** What the checks of a request in Google's format look at. */
+export const geminiKeys = keysOf(['contents', 'generationConfig', 'generation_config'])
+
+interface Given {
+  readonly kind: CallKind
+  readonly body: Buffer
+  readonly address: Address
+}
+
+const nowhere: Span = { start: 0, end: 0 }
+const openArray = 0x5b
+
+/** What a request in Google's format asks for. Throws `invalid_request` that names the field. */
+export function geminiAsk({ kind, body, address }: Given, { values, doubled }: OwnMembers): Ask {
+  const [contents, config, otherConfig] = values
+  const twice = doubled[0] ?? (config && otherConfig ? 'generationConfig' : undefined)
+  if (twice !== undefined) throw invalid(`${twice} is given twice`)
+  const { model, stream } = address
+  if (kind === 'gemini_count') return { model, modelSpan: nowhere, stream: false, maxTokens: 0 }
+  checkContents(body, contents)
+  const span = config ?? otherConfig
+  return { model, modelSpan: nowhere, stream, maxTokens: span ? maxTokensIn(body, span) : 0 }
+}
+
+function checkContents(body: Buffer, span: Span | undefined): void {
+  if (!span) throw invalid('contents is required')
+  const { start, end } = span
+  if (body[start] !== openArray) throw invalid('contents must be an array')
+  if (skipBlank(body, start + 1) === end - 1) throw invalid('contents must not be empty')
+}
+
+function maxTokensIn(body: Buffer, { start, end }: Span): number {
+  const config: unknown = JSON.parse(body.toString('utf8', start, end))
+  if (config === null) return 0
+  if (!isRecord(config)) throw invalid('generationConfig must be an object')
+  const value = field(config, 'maxOutputTokens')
+  if (isAbsent(value)) return 0
+  if (typeof value !== 'number' || !Number.isInteger(value))
+    throw invalid('generationConfig.maxOutputTokens must be an integer')
+  if (value < 1) throw invalid('generationConfig.maxOutputTokens must be 1 or more')
+  return value
+}

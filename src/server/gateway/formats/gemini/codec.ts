@@ -1,0 +1,18 @@
+import { countOf, isRecord } from '../../../platform/json.ts'
+import type { Codec } from '../../core/codec.ts'
+import { geminiProblem } from './errors.ts'
+import { GeminiDecoder, wholeAnswer } from './read-answer.ts'
+import { countRequest, geminiRequest } from './write-request.ts'
+
+/** Google Gemini, on the Gemini API and on Vertex AI. */
+export const gemini: Codec = {
+  framing: 'sse',
+  request: geminiRequest,
+  decoder: context => new GeminiDecoder(context),
+  answer: wholeAnswer,
+  problem: geminiProblem,
+  counting: {
+    request: countRequest,
+    answer: body => (isRecord(body) ? countOf(body['totalTokens']) : undefined),
+  },
+}

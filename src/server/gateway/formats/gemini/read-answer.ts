@@ -1,0 +1,194 @@
+import type { ErrorCode } from '../../../../contract/errors.ts'
+import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
+import type { ModelEvent, StopReason } from '../../core/model-event.ts'
+import { geminiUsageOf } from '../../tokens/stated-usage.ts'
+import { problemInStream } from './errors.ts'
+import { AnswerBlocks } from './read-blocks.ts'
+
+/** The events of a whole answer, which is one chunk that holds everything. */
+export function wholeAnswer(body: unknown, context: CodecContext): readonly ModelEvent[] {
+  const decoder = new GeminiDecoder(context)
+  const events = decoder.pushChunk(body)
+  if (events.at(-1)?.type === 'error') return events
+  const ending = decoder.end()
+  if (ending.length > 0) return [...events, ...ending]
+  return [...events, { type: 'error', code: 'upstream_unreachable', message: 'the upstream sent an incomplete answer' }]
+}
+
+/** Reads the chunks of one answer, each a `GenerateContentResponse`. */
+export class GeminiDecoder implements StreamDecoder {
+  readonly #blocks: AnswerBlocks
+  readonly #losses = new Set<string>()
+  #hasStarted = false
+  #isOver = false
+  #finish: Finish | undefined
+  #grounding: Json | undefined
+
+  constructor(context: CodecContext) {
+    this.#blocks = new AnswerBlocks(context)
+  }
+
+  push({ data }: UpstreamFrame): readonly ModelEvent[] {
+    const text = data.trim()
+    if (this.#isOver || text === '' || text === '[DONE]') return []
+    return this.pushChunk(jsonOr(text, undefined))
+  }
+
+  /** A chunk that is parsed already. */
+  pushChunk(chunk: unknown): readonly ModelEvent[] {
+    if (this.#isOver) return []
+    const problem = problemInStream(chunk)
+    if (problem) return this.#fail(problem.code, problem.message)
+    if (!isRecord(chunk)) return this.#fail('upstream_unreachable', 'the upstream sent a broken answer')
+    this.#start(chunk)
+    const [candidate] = recordsOf(chunk['candidates'])
+    if (candidate) this.#read(candidate)
+    const feedback = chunk['promptFeedback']
+    if (isRecord(feedback) && nonEmptyText(feedback['blockReason']) !== undefined) this.#finish = blocked
+    return this.#blocks.take()
+  }
+
+  end(): readonly ModelEvent[] {
+    const finish = this.#finish
+    if (this.#isOver || !finish) return []
+    if ('fault' in finish) return this.#fail('upstream_unreachable', finish.fault)
+    if (finish.isVague && this.#blocks.isEmpty) return this.#fail('upstream_unreachable', unsaid)
+    this.#blocks.close()
+    this.#tellSources()
+    if (finish.isVague) this.#lose('stop_reason', 'approximated')
+    this.#isOver = true
+    this.#blocks.add({ type: 'stop', reason: finish.stop })
+    this.#blocks.add({ type: 'message_stop' })
+    return this.#blocks.take()
+  }
+
+  #start(chunk: Json): void {
+    const usage = geminiUsageOf(chunk['usageMetadata'])
+    if (this.#hasStarted) {
+      if (usage) this.#blocks.add({ type: 'usage', usage })
+      return
+    }
+    this.#hasStarted = true
+    const id = nonEmptyText(chunk['responseId'])
+    const model = nonEmptyText(chunk['modelVersion'])
+    this.#blocks.add({
+      type: 'message_start',
+      ...(id !== undefined && { id }),
+      ...(model !== undefined && { model }),
+      ...(usage && { usage }),
+    })
+  }
+
+  #read(candidate: Json): void {
+    const { content, groundingMetadata: grounding } = candidate
+    if (isRecord(content)) for (const part of recordsOf(content['parts'])) this.#readPart(part)
+    if (isRecord(grounding)) this.#grounding = { ...this.#grounding, ...grounding }
+    const reason = nonEmptyText(candidate['finishReason'])
+    // Some models repeat the reason in every chunk: only the end of the stream ends the answer.
+    if (reason !== undefined) this.#finish = finishOf(reason)
+  }
+
+  #readPart(part: Json): void {
+    const signature = nonEmptyText(part['thoughtSignature'])
+    const { text, functionCall: call, executableCode: code, codeExecutionResult: result } = part
+    if (isRecord(call)) this.#blocks.call(call, signature)
+    else if (isRecord(code)) this.#blocks.text(fenced(code['code'], nonEmptyText(code['language'])), signature)
+    else if (isRecord(result)) this.#blocks.text(fenced(result['output']), signature)
+    else if (isRecord(part['toolCall']) || isRecord(part['toolResponse'])) this.#blocks.opaque(part)
+    else this.#readWords(typeof text === 'string' ? text : undefined, part, signature)
+  }
+
+  #readWords(text: string | undefined, part: Json, signature: string | undefined): void {
+    if (text === undefined) {
+      for (const kind of ['inlineData', 'fileData', 'videoMetadata']) {
+        if (isRecord(part[kind])) this.#lose(`answer.${kind}`, 'dropped')
+      }
+    }
+    if (part['thought'] === true) this.#blocks.thought(text ?? '', signature)
+    else this.#blocks.text(text ?? '', signature)
+  }
+
+  #tellSources(): void {
+    const sources = this.#grounding && sourcesOf(this.#grounding)
+    if (sources === undefined) return
+    this.#blocks.separateText(sources)
+    this.#lose('answer.groundingMetadata', 'approximated')
+  }
+
+  #lose(path: string, action: string): void {
+    if (this.#losses.has(path)) return
+    this.#losses.add(path)
+    this.#blocks.add({ type: 'degraded', path, action })
+  }
+
+  #fail(code: ErrorCode, message: string): readonly ModelEvent[] {
+    this.#isOver = true
+    return [...this.#blocks.take(), { type: 'error', code, message }]
+  }
+}
+
+const unsaid = 'the upstream ended its answer for a reason of its own'
+
+const fenced = (text: unknown, language = ''): string => {
+  const kind = language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase()
+  return `\n\`\`\`${kind}\n${nonEmptyText(text) ?? ''}\n\`\`\`\n`
+}
+
+/** How an answer ended: a reason of Anthropic's, or a fault of the model's own. `isVague` marks the nearest reason. */
+type Finish = Answered | { readonly fault: string }
+
+interface Answered {
+  readonly stop: StopReason
+  readonly isVague: boolean
+}
+
+const answered = (stop: StopReason): Answered => ({ stop, isVague: false })
+
+/** The end of a prompt that was not answered. */
+const blocked: Finish = answered('refusal')
+
+const refusals = new Set([
+  'SAFETY',
+  'RECITATION',
+  'LANGUAGE',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'MODEL_ARMOR',
+  'JAILBREAK',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+])
+
+const faults = new Set([
+  'MALFORMED_FUNCTION_CALL',
+  'MALFORMED_RESPONSE',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'MISSING_THOUGHT_SIGNATURE',
+])
+
+/** The end that a `finishReason` tells of. A matched stop sequence is a plain stop for Gemini. */
+function finishOf(reason: string): Finish {
+  if (reason === 'STOP') return answered('end_turn')
+  if (reason === 'MAX_TOKENS' || reason === 'CONTINUATION') return answered('max_tokens')
+  if (refusals.has(reason)) return blocked
+  if (faults.has(reason)) return { fault: `the model's answer was not valid: ${reason}` }
+  return { stop: 'end_turn', isVague: true }
+}
+
+/**
+ * The web pages behind an answer, as text: Anthropic's own blocks for them hold state that only Anthropic can make.
+ * Undefined without any page.
+ */
+function sourcesOf(grounding: Json): string | undefined {
+  const pages = new Map<string, string>()
+  for (const { web } of recordsOf(grounding['groundingChunks'])) {
+    const url = isRecord(web) ? nonEmptyText(web['uri']) : undefined
+    if (url !== undefined && isRecord(web)) pages.set(url, nonEmptyText(web['title']) ?? url)
+  }
+  if (pages.size === 0) return undefined
+  return `Sources:\n${[...pages].map(([url, title]) => `- [${title}](${url})`).join('\n')}`
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { degradedHeader } from '../../core/degradations.ts'
+import { geminiIngress } from './read-request.ts'
+
+const deployment = deploymentAt('http://127.0.0.1:1')
+const hi = { role: 'user', parts: [{ text: 'hi' }] }
+const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
+  const context = {
+    target: targetAt(deployment, upstreamModel),
+    stream: false,
+    model: 'm',
+    requestId: 'req_1',
+    createdAt: 1,
+  }
+  const { body, degraded } = geminiIngress({ contents: [hi], ...request }, context)
+  return { body, degraded: degradedHeader(degraded) }
+}
+const config = (generationConfig: object) => ({ generationConfig })
+const thinking = (thinkingConfig: object) => config({ thinkingConfig })
+
+const user = { role: 'user', content: [{ type: 'text', text: 'hi' }] }
+const declared = {
+  name: 'f',
+  description: 'd',
+  parameters: { type: 'OBJECT', properties: { a: { type: 'STRING', nullable: true }, type: { type: 'INTEGER' } } },
+}
+const schema = { type: 'object', properties: { a: { type: ['string', 'null'] }, type: { type: 'integer' } } }
+const tools = [{ functionDeclarations: [declared] }]
+const cached = { cache_control: { type: 'ephemeral' } }
+const wireF = { name: 'f', description: 'd', input_schema: schema }
+const wireG = { name: 'g', input_schema: { type: 'object', properties: {} } }
+const mode = (functionCallingConfig: object) => ({ toolConfig: { functionCallingConfig } })
+
+const settings: readonly (readonly [string, object, object, (string | undefined)?, string?])[] = [
+  ['no limit given leaves room for a long answer', {}, { max_tokens: 32_000 }],
+  [
+    'a limit, samplings and stops are carried; a temperature above Anthropic’s scale is its end',
+    config({ maxOutputTokens: 5, temperature: 1.5, topP: 0.5, topK: 4, stopSequences: ['END', ' '] }),
+    { max_tokens: 5, temperature: 1, top_p: 0.5, top_k: 4, stop_sequences: ['END'] },
+    'generationConfig.stopSequences=blank_dropped, generationConfig.temperature=clamped',
+  ],
+  [
+    'the other spelling of fields means the same',
+    { generation_config: { max_output_tokens: 5, top_k: 4 }, system_instruction: { parts: { text: 'Be brief.' } } },
+    { max_tokens: 5, top_k: 4, system: [{ type: 'text', text: 'Be brief.' }] },
+  ],
+  [
+    'models that refuse sampling settings get none',
+    config({ temperature: 0, topK: 1 }),
+    {},
+    'generationConfig.temperature=dropped, generationConfig.topK=dropped',
+    'claude-opus-5-5',
+  ],
+  [
+    'K7: a level is an effort',
+    thinking({ thinkingLevel: 'HIGH', includeThoughts: true }),
+    { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
+  ],
+  [
+    'K7: a number of tokens is the nearest effort where the model takes no number',
+    thinking({ thinkingBudget: 8_192 }),
+    { thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } },
+    'generationConfig.thinkingConfig.thinkingBudget=approximated',
+  ],
+  [
+    'K7: a model that wants a number gets the very same',
+    thinking({ thinkingBudget: 3_000 }),
+    { thinking: { type: 'enabled', budget_tokens: 3_000 } },
+    undefined,
+    'claude-haiku-4-5',
+  ],
+  [
+    'K7: no tokens for thinking turn it off where it is on by itself',
+    thinking({ thinkingBudget: 0 }),
+    { thinking: { type: 'disabled' } },
+    undefined,
+    'claude-sonnet-5',
+  ],
+  [
+    'a schema of Google’s own kind is the output format, closed as other providers want it',
+    config({ responseMimeType: 'application/json', responseSchema: { ...declared.parameters, minProperties: '1' } }),
+    {
+      output_config: {
+        format: { type: 'json_schema', schema: { ...schema, minProperties: 1, additionalProperties: false } },
+      },
+    },
+  ],
+  [
+    'a plain schema is the output format',
+    config({ responseMimeType: 'application/json', responseJsonSchema: { type: 'array', items: { type: 'string' } } }),
+    { output_config: { format: { type: 'json_schema', schema: { type: 'array', items: { type: 'string' } } } } },
+  ],
+  [
+    'functions keep names, texts and schemas, also plain ones, and come again from a cache',
+    {
+      tools: [
+        {
+          functionDeclarations: [
+            declared,
+            { name: 'g', parametersJsonSchema: { type: 'object', properties: {} }, behavior: 'BLOCKING' },
+          ],
+        },
+      ],
+    },
+    { tools: [wireF, wireG], ...cached },
+    'tools.0.functionDeclarations.1.behavior=dropped',
+  ],
+  [
+    'Anthropic runs a search of Google’s',
+    { tools: [{ googleSearch: {} }] },
+    { tools: [{ type: 'web_search_20250305', name: 'web_search' }], ...cached },
+  ],
+  [
+    'M7: any function',
+    { tools, ...mode({ mode: 'ANY' }) },
+    { tools: [wireF], tool_choice: { type: 'any' }, ...cached },
+  ],
+  [
+    'M7: one function by name',
+    {
+      tools: [{ functionDeclarations: [declared, { name: 'g' }] }],
+      ...mode({ mode: 'ANY', allowedFunctionNames: ['g'] }),
+    },
+    { tools: [wireG], tool_choice: { type: 'tool', name: 'g' }, ...cached },
+  ],
+  ['M7: none', { tools, ...mode({ mode: 'NONE' }) }, { tools: [wireF], tool_choice: { type: 'none' }, ...cached }],
+  [
+    'M7: a mode that keeps arguments to their schema is a plain choice',
+    { tools, ...mode({ mode: 'VALIDATED' }) },
+    { tools: [wireF], tool_choice: { type: 'auto' }, ...cached },
+    'toolConfig.functionCallingConfig.mode=approximated',
+  ],
+  [
+    'fields that ask for nothing are not listed',
+    config({ candidateCount: 1, presencePenalty: 0, responseLogprobs: false, seed: null }),
+    {},
+  ],
+  [
+    'M9: what has no equivalent is listed',
+    { safetySettings: [], x: 1, ...config({ seed: 7, logprobs: 2, media_resolution: 'MEDIA_RESOLUTION_LOW' }) },
+    {},
+    'safetySettings=dropped, x=dropped, generationConfig.seed=dropped, generationConfig.logprobs=dropped, generationConfig.mediaResolution=dropped',
+  ],
+]
+
+for (const [guarantee, request, expected, listed, upstreamModel] of settings) {
+  test(guarantee, () => {
+    const { body, degraded } = convert(request, upstreamModel)
+    assert.deepEqual(body, { model: 'm', max_tokens: 32_000, stream: false, messages: [user], ...expected })
+    assert.equal(degraded, listed)
+  })
+}
+
+test('a form of the answer without a schema, or of one word, is told to the model', () => {
+  const json = convert(config({ responseMimeType: 'application/json' }))
+  assert.match(JSON.stringify(json.body['system']), /one JSON object/)
+  const word = convert(
+    config({ responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['yes', 'no'] } }),
+  )
+  assert.match(JSON.stringify(word.body['system']), /yes, no/)
+  assert.equal(word.degraded, 'generationConfig.responseMimeType=told_in_system')
+})
+
+const parts = (...list: object[]) => ({ contents: [{ role: 'user', parts: list }] })
+const deep = (levels: number): object =>
+  levels === 0 ? { type: 'STRING' } : { type: 'ARRAY', items: deep(levels - 1) }
+
+const refused: readonly (readonly [object, RegExp])[] = [
+  [{ contents: ['hi'] }, /^contents\.0 must be an object/],
+  [{ contents: [{ role: 'robot', parts: [] }] }, /^contents\.0\.role must be user or model/],
+  [{ contents: [{ role: 'user', parts: 'hi' }] }, /^contents\.0\.parts must be an array/],
+  [parts({ text: 5 }), /^contents\.0\.parts\.0\.text must be a string/],
+  [parts({ text: ' ' }), /nothing to answer/],
+  [
+    parts({ inlineData: { mimeType: 'audio/wav', data: 'AAAA' } }),
+    /^contents\.0\.parts\.0\.inlineData\.mimeType audio\/wav/,
+  ],
+  [parts({ inline_data: { mime_type: 'image/png' } }), /^contents\.0\.parts\.0\.inlineData\.data/],
+  [parts({ fileData: { fileUri: 'gs://a/b', mimeType: 'image/png' } }), /^contents\.0\.parts\.0\.fileData\.fileUri/],
+  [parts({ functionResponse: { response: {} } }), /^contents\.0\.parts\.0\.functionResponse\.name/],
+  [parts({ functionResponse: { name: 'f', response: 'x' } }), /^contents\.0\.parts\.0\.functionResponse\.response/],
+  [
+    { contents: [{ role: 'model', parts: [{ functionCall: { args: {} } }] }] },
+    /^contents\.0\.parts\.0\.functionCall\.name/,
+  ],
+  [{ cachedContent: 'cachedContents/1' }, /^cachedContent/],
+  [{ tools: [{ functionDeclarations: [{}] }] }, /^tools\.0\.functionDeclarations\.0\.name/],
+  [
+    { tools: [{ functionDeclarations: [{ name: 'f', parameters: 5 }] }] },
+    /^tools\.0\.functionDeclarations\.0\.parameters/,
+  ],
+  [{ tools: [{ functionDeclarations: [{ name: 'f', parameters: deep(5_000) }] }] }, /nested too deep/],
+  [{ tools: [{ codeExecution: {} }] }, /^tools\.0\.codeExecution cannot be served/],
+  [mode({ mode: 'MAYBE' }), /^toolConfig\.functionCallingConfig\.mode/],
+  [config({ candidateCount: 3 }), /^generationConfig\.candidateCount must be 1/],
+  [config({ responseModalities: ['TEXT', 'AUDIO'] }), /^generationConfig\.responseModalities/],
+  [config({ responseMimeType: 'text/html' }), /^generationConfig\.responseMimeType/],
+  [config({ topP: 'hot' }), /^generationConfig\.topP must be a number/],
+  [config({ stopSequences: 'END' }), /^generationConfig\.stopSequences/],
+  [thinking({ thinkingLevel: 'HUGE' }), /^generationConfig\.thinkingConfig\.thinkingLevel/],
+  [thinking({ thinkingBudget: 'much' }), /^generationConfig\.thinkingConfig\.thinkingBudget/],
+]
+
+for (const [request, message] of refused) {
+  test(`a request is refused by name of its field: ${message.source}`, () => {
+    assert.throws(
+      () => convert(request),
+      error => error instanceof AppError && error.code === 'invalid_request' && message.test(error.message),
+    )
+  })
+}
+
+test('a search of Google’s that the upstream cannot run is refused, not dropped', () => {
+  const elsewhere = { ...deployment, provider: 'openrouter' }
+  const context = {
+    target: targetAt(elsewhere, 'm'),
+    stream: false,
+    model: 'm',
+    requestId: 'r',
+    createdAt: 1,
+  }
+  assert.throws(
+    () => geminiIngress({ contents: [hi], tools: [{ google_search: {} }] }, context),
+    /^Error: tools\.0\.googleSearch|tools\.0\.googleSearch/,
+  )
+})
+
+test('C4: equal requests give equal bytes', () => {
+  const request = { tools, contents: [hi, { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] }] }
+  assert.equal(JSON.stringify(convert(request).body), JSON.stringify(convert(structuredClone(request)).body))
+})

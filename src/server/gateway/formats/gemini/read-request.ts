@@ -1,0 +1,95 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json } from '../../../platform/json.ts'
+import type { Degradation } from '../../core/degradations.ts'
+import type { Ingress } from '../../core/ingress.ts'
+import { anthropicBody, createConversation } from '../shared/conversation.ts'
+import { isAnthropics } from '../shared/model-traits.ts'
+import type { Note } from '../shared/settings.ts'
+import { camelCase, field } from './fields.ts'
+import { addContents, addInstruction } from './read-contents.ts'
+import { generationSettings } from './read-settings.ts'
+import { geminiTools } from './read-tools.ts'
+import { createGeminiWriter } from './write-answer.ts'
+
+/** Serves clients of Google's `generateContent`. */
+export const geminiIngress: Ingress = (request, context) => {
+  const { target, stream, model, requestId } = context
+  const degraded: Degradation[] = []
+  const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
+  const { contents } = request
+  if (!Array.isArray(contents)) throw invalid('contents must be an array')
+  if (!isAbsent(field(request, 'cachedContent')))
+    throw invalid('cachedContent: nothing is stored here; send the whole contents instead')
+  const config = configOf(request)
+  const { tools, choice, isForced } = geminiTools(request, target, note)
+  const conversation = createConversation(note)
+  addInstruction(field(request, 'systemInstruction'), { conversation, note })
+  addContents(contents, { conversation, note })
+  const { upstreamModel } = target
+  const { settings, hints, showsThoughts } = generationSettings(config, { upstreamModel, note, isForced })
+  const body = anthropicBody(context, {
+    settings,
+    conversation: conversation.finish(),
+    hints,
+    tools,
+    choice,
+    // Google caches by itself what comes again, and an agent with tools comes again. Our choice.
+    isCached: tools.wire.length > 0 && isAnthropics(target),
+  })
+  noteUnused(request, '', note)
+  noteUnused(config, 'generationConfig.', note)
+  const writer = createGeminiWriter({
+    id: requestId.slice(requestId.indexOf('_') + 1),
+    model,
+    stream,
+    showsThoughts,
+    originOf: tools.originOf,
+  })
+  return { body, degraded, writer }
+}
+
+function configOf(request: Json): Json {
+  const config = field(request, 'generationConfig')
+  if (isAbsent(config)) return {}
+  if (!isRecord(config)) throw invalid('generationConfig must be an object')
+  return config
+}
+
+/** Values that ask for nothing. */
+const idle: Readonly<Record<string, readonly unknown[]>> = {
+  'generationConfig.presencePenalty': [0],
+  'generationConfig.frequencyPenalty': [0],
+  'generationConfig.responseLogprobs': [false],
+  'generationConfig.mediaResolution': ['MEDIA_RESOLUTION_UNSPECIFIED'],
+}
+
+/** Takes down every field that was given, asks for something and was not used. */
+function noteUnused(given: Json, prefix: string, note: Note): void {
+  for (const [spelling, value] of Object.entries(given)) {
+    const path = `${prefix}${camelCase(spelling)}`
+    if (isAbsent(value) || used.has(path) || idle[path]?.includes(value)) continue
+    note(path.replaceAll(/[^\w.-]/g, '_').slice(0, 80))
+  }
+}
+
+const used: ReadonlySet<string> = new Set([
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  // The address names the model.
+  'model',
+  'generationConfig.maxOutputTokens',
+  'generationConfig.temperature',
+  'generationConfig.topP',
+  'generationConfig.topK',
+  'generationConfig.stopSequences',
+  'generationConfig.candidateCount',
+  'generationConfig.responseMimeType',
+  'generationConfig.responseSchema',
+  'generationConfig.responseJsonSchema',
+  'generationConfig._responseJsonSchema',
+  'generationConfig.responseModalities',
+  'generationConfig.thinkingConfig',
+])

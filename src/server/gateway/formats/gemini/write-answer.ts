@@ -1,0 +1,220 @@
+import { isRecord, type Json, jsonOr, recordOf, recordsOf, textIn } from '../../../platform/json.ts'
+import type { AnswerWriter } from '../../core/ingress.ts'
+import type { PivotEvent, StopReason } from '../../core/model-event.ts'
+import { noTokens } from '../../tokens/token-counts.ts'
+import type { Block } from '../shared/content-parts.ts'
+import { geminiUsage } from '../shared/openai-answer.ts'
+import type { ToolOrigin } from '../shared/tools.ts'
+import { carrierOf } from './carried-state.ts'
+import { geminiErrorBody } from './errors.ts'
+
+interface Options {
+  readonly id: string
+  /** The name that stands for one that the upstream does not give. */
+  readonly model: string
+  readonly stream: boolean
+  /** True when the client wants to read what the model thinks. */
+  readonly showsThoughts: boolean
+  readonly originOf: (name: string) => ToolOrigin
+}
+
+type Open =
+  | { readonly type: 'text' }
+  | { readonly type: 'thinking'; text: string; signature: string }
+  | { readonly type: 'tool_use'; readonly id: string; readonly name: string; json: string }
+
+const finishReasons: Readonly<Record<StopReason, string>> = {
+  end_turn: 'STOP',
+  stop_sequence: 'STOP',
+  pause_turn: 'STOP',
+  tool_use: 'STOP',
+  max_tokens: 'MAX_TOKENS',
+  refusal: 'SAFETY',
+}
+
+/** Says an answer as Gemini does, whole or in chunks. */
+export function createGeminiWriter(options: Options): AnswerWriter {
+  const writer = new GeminiWriter(options)
+  return { take: event => writer.take(event), whole: () => writer.whole(), problem: geminiErrorBody }
+}
+
+class GeminiWriter {
+  readonly #options: Options
+  readonly #grounding = createGrounding()
+  readonly #parts: Json[] = []
+  #model: string
+  #open: Open | undefined
+  /** Thinking that the next part carries in its signature. */
+  #carried: Block[] = []
+  #usage = noTokens
+  #reason: StopReason = 'end_turn'
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#model = options.model
+  }
+
+  take(event: PivotEvent): string {
+    switch (event.type) {
+      case 'message_start':
+        this.#model = event.model ?? this.#model
+        return ''
+      case 'usage':
+        this.#usage = event.usage
+        return ''
+      case 'ping':
+        // Older clients of Google's cannot read the comments of event streams, so it is a chunk that says nothing.
+        return this.#frame(this.#chunk({ content: contentOf([{ text: '' }]) }))
+      case 'block_start':
+        this.#start(event.block)
+        return ''
+      case 'block_delta':
+        return this.#more(event.text)
+      case 'block_signature':
+        if (this.#open?.type === 'thinking') this.#open.signature += event.signature
+        return ''
+      case 'block_stop':
+        return this.#stop()
+      case 'stop':
+        this.#reason = event.reason
+        return ''
+      case 'message_stop':
+        return this.#options.stream ? this.#frame(this.#end([this.#signed({ text: '' })])) : ''
+      case 'error':
+        return this.#frame(geminiErrorBody(event.code, event.message))
+    }
+  }
+
+  whole(): object {
+    const parts = merged(this.#parts)
+    if (this.#carried.length > 0) parts.push(this.#signed({ text: '' }))
+    return this.#end(parts)
+  }
+
+  #start(block: Extract<PivotEvent, { type: 'block_start' }>['block']): void {
+    switch (block.type) {
+      case 'text':
+        this.#open = { type: 'text' }
+        break
+      case 'thinking':
+        this.#open = { type: 'thinking', text: '', signature: '' }
+        break
+      case 'tool_use':
+        this.#open = { type: 'tool_use', id: block.id, name: block.name, json: '' }
+        break
+      case 'whole':
+        this.#open = undefined
+        if (block.block['type'] === 'redacted_thinking') this.#carried.push(block.block as Block)
+        else this.#grounding.take(block.block)
+    }
+  }
+
+  #more(text: string): string {
+    const open = this.#open
+    switch (open?.type) {
+      case undefined:
+        return ''
+      case 'text':
+        return this.#part(this.#signed({ text }))
+      case 'thinking':
+        open.text += text
+        return this.#options.showsThoughts ? this.#part({ text, thought: true }) : ''
+      case 'tool_use':
+        open.json += text
+        return ''
+    }
+  }
+
+  /** Calls go out whole: Gemini's have no pieces. */
+  #stop(): string {
+    const open = this.#open
+    this.#open = undefined
+    if (open?.type === 'thinking' && open.signature !== '')
+      this.#carried.push({ type: 'thinking', thinking: open.text, signature: open.signature })
+    if (open?.type !== 'tool_use') return ''
+    const args = jsonOr(open.json, undefined)
+    // Half a call, cut off by the limit of tokens, must not be run.
+    if (!isRecord(args)) return ''
+    const { name } = this.#options.originOf(open.name)
+    return this.#part(this.#signed({ functionCall: { id: open.id, name, args } }))
+  }
+
+  #signed(part: Json): Json {
+    if (this.#carried.length === 0) return part
+    const signed = { ...part, thoughtSignature: carrierOf(this.#carried) }
+    this.#carried = []
+    return signed
+  }
+
+  #part(part: Json): string {
+    if (!this.#options.stream) this.#parts.push(part)
+    return this.#frame(this.#chunk({ content: contentOf([part]) }))
+  }
+
+  /** The last chunk, or the whole answer. */
+  #end(parts: readonly Json[]): Json {
+    const isRefusal = this.#reason === 'refusal'
+    const { metadata } = this.#grounding
+    return {
+      ...this.#chunk({
+        ...(parts.length > 0 && { content: contentOf(parts) }),
+        finishReason: finishReasons[this.#reason],
+        ...(metadata && { groundingMetadata: metadata }),
+      }),
+      ...(isRefusal && { promptFeedback: { blockReason: 'SAFETY' } }),
+      usageMetadata: geminiUsage(this.#usage),
+    }
+  }
+
+  #chunk(candidate: Json): Json {
+    return { candidates: [{ ...candidate, index: 0 }], modelVersion: this.#model, responseId: this.#options.id }
+  }
+
+  #frame(value: object): string {
+    return this.#options.stream ? `data: ${JSON.stringify(value)}\n\n` : ''
+  }
+}
+
+const contentOf = (parts: readonly Json[]): Json => ({ parts, role: 'model' })
+
+/** Texts that follow each other as one; a signature stays with the words it came with. */
+function merged(parts: readonly Json[]): Json[] {
+  const all: Json[] = []
+  for (const part of parts) {
+    const last = all.at(-1)
+    const goesOn =
+      typeof part['text'] === 'string' &&
+      part['thoughtSignature'] === undefined &&
+      typeof last?.['text'] === 'string' &&
+      last['thought'] === part['thought']
+    if (goesOn) all[all.length - 1] = { ...last, text: `${last['text']}${part['text']}` }
+    else all.push(part)
+  }
+  return all
+}
+
+/** Collects what a search of the provider's has brought. */
+interface Grounding {
+  /** Takes a block that goes on only as a whole; those of no search are left alone. */
+  take(block: Json): void
+  /** `groundingMetadata` as Gemini states it; undefined without a search. */
+  readonly metadata: Json | undefined
+}
+
+function createGrounding(): Grounding {
+  const queries: string[] = []
+  const chunks: Json[] = []
+  return {
+    take({ type, name, input, content }) {
+      const query = textIn(recordOf(input)['query'])
+      if (type === 'server_tool_use' && name === 'web_search' && query !== undefined) queries.push(query)
+      if (type !== 'web_search_tool_result') return
+      for (const { url: uri, title } of recordsOf(content))
+        if (typeof uri === 'string') chunks.push({ web: { uri, title } })
+    },
+    get metadata() {
+      if (queries.length === 0 && chunks.length === 0) return undefined
+      return { webSearchQueries: queries, ...(chunks.length > 0 && { groundingChunks: chunks }) }
+    },
+  }
+}

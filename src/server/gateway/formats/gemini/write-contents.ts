@@ -1,0 +1,240 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
+import type { AnthropicRequest, CodecContext } from '../../core/codec.ts'
+import { hasCallIds } from './carried-state.ts'
+import type { Losses, ModelTraits } from './traits.ts'
+import { documentParts, imagePart, type Placed, searchResultText, textParts } from './write-media.ts'
+import { type ModelTurn, modelTurn } from './write-model-turn.ts'
+
+interface UserTurn {
+  readonly role: 'user'
+  /** With the id of the call each answers. */
+  readonly responses: { readonly id: string; readonly part: Json }[]
+  readonly parts: Json[]
+}
+
+interface Options {
+  readonly context: CodecContext
+  readonly traits: ModelTraits
+  readonly losses: Losses
+}
+
+/** The `contents` of a request: turns of user and model that alternate, results first in the user's. */
+export function contentsOf({ messages }: AnthropicRequest, options: Options): readonly Json[] {
+  const conversation = new Conversation(options)
+  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
+    if (!isRecord(message)) throw invalid(`messages.${index} must be an object`)
+    conversation.add(message, `messages.${index}`)
+  }
+  const contents = conversation.contents()
+  if (contents.length === 0) throw invalid('messages has no content that this model takes')
+  return contents
+}
+
+class Conversation {
+  readonly #options: Options
+  readonly #turns: (UserTurn | ModelTurn)[] = []
+  /** Names of the calls so far, by id. */
+  readonly #names = new Map<string, string>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  add({ role, content }: Json, path: string): void {
+    if (role === 'assistant') this.#addModel(blocksOf(content, path))
+    else {
+      // Gemini has instructions at the top only.
+      if (role === 'system') this.#options.losses.note(path, 'moved_to_user')
+      for (const placed of blocksOf(content, path)) this.#addUser({ ...placed, losses: this.#options.losses })
+    }
+  }
+
+  contents(): readonly Json[] {
+    return this.#turns.map((turn, index) => {
+      if (turn.role === 'model') return { role: 'model', parts: turn.parts }
+      const before = this.#turns[index - 1]
+      return { role: 'user', parts: [...inOrderOf(turn, before), ...turn.parts] }
+    })
+  }
+
+  #addModel(blocks: readonly Omit<Placed, 'losses'>[]): void {
+    const last = this.#turns.at(-1)
+    const turn = modelTurn(blocks, this.#options, last?.role === 'model' ? last : undefined)
+    for (const { id, name } of turn.calls) this.#names.set(id, name)
+    if (turn.parts.length > 0 && turn !== last) this.#turns.push(turn)
+  }
+
+  #addUser(placed: Placed): void {
+    const { block, path, losses } = placed
+    losses.markCache(block)
+    switch (block['type']) {
+      case 'text':
+        this.#say(textParts(block['text']))
+        break
+      case 'image':
+        this.#say([imagePart(placed)])
+        break
+      case 'document':
+        this.#say(documentParts(placed))
+        break
+      case 'search_result':
+        losses.note(path, 'approximated')
+        this.#say(textParts(searchResultText(block)))
+        break
+      case 'tool_result':
+        this.#answer(placed)
+        break
+      default:
+        losses.note(path, 'dropped')
+    }
+  }
+
+  #answer(placed: Placed): void {
+    const { block, path, losses } = placed
+    const id = nonEmptyText(block['tool_use_id']) ?? ''
+    const name = this.#names.get(id)
+    if (name === undefined) {
+      losses.note(path, 'approximated')
+      this.#say(orphanText(placed))
+      return
+    }
+    const { context, traits } = this.#options
+    const sentId = hasCallIds(context) ? id : undefined
+    const takesMedia = traits.takesMediaInResults
+    const { response, moved } = convertToolResult({ placed, name, id: sentId, takesMedia })
+    this.#userTurn().responses.push({ id, part: response })
+    this.#say(moved)
+  }
+
+  #say(parts: readonly Json[]): void {
+    if (parts.length > 0) this.#userTurn().parts.push(...parts)
+  }
+
+  #userTurn(): UserTurn {
+    const last = this.#turns.at(-1)
+    if (last?.role === 'user') return last
+    const turn: UserTurn = { role: 'user', responses: [], parts: [] }
+    this.#turns.push(turn)
+    return turn
+  }
+}
+
+/** Responses in the order of the calls: without ids that alone says which belongs to which. */
+function inOrderOf({ responses }: UserTurn, before: UserTurn | ModelTurn | undefined): readonly Json[] {
+  const ids = before?.role === 'model' ? before.calls.map(({ id }) => id) : []
+  const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length)
+  return responses.toSorted((a, b) => place(a.id) - place(b.id)).map(({ part }) => part)
+}
+
+function blocksOf(content: unknown, path: string): readonly Omit<Placed, 'losses'>[] {
+  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: `${path}.content` }]
+  if (!Array.isArray(content)) throw invalid(`${path}.content must be a string or a list`)
+  return content.map((block, index) => {
+    if (!isRecord(block)) throw invalid(`${path}.content.${index} must be an object`)
+    return { block, path: `${path}.content.${index}` }
+  })
+}
+
+interface ResultOptions {
+  readonly placed: Placed
+  /** Of the function that was called. */
+  readonly name: string
+  /** The id to send; undefined where the upstream knows no ids. */
+  readonly id: string | undefined
+  readonly takesMedia: boolean
+}
+
+interface ConvertedResult {
+  /** The `functionResponse` part. */
+  readonly response: Json
+  /** What has to follow in the user's turn. */
+  readonly moved: readonly Json[]
+}
+
+/** What may be inside of a function's response. Source: Google's list for multimodal function responses. */
+const nestable = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
+
+const movedNote = '(the content follows in this message)'
+const emptyNote = '(no content)'
+
+/** A tool_result as Gemini reads it. Media stay inside where the model takes them, else they follow. */
+function convertToolResult({ placed, name, id, takesMedia }: ResultOptions): ConvertedResult {
+  const { block } = placed
+  const { texts, media } = readContent(placed)
+  const nested = media.filter(({ part }) => takesMedia && isNestable(part))
+  const moved = media.filter(each => !nested.includes(each))
+  for (const { path, kind } of moved) placed.losses.note(path, `${kind}_moved`)
+  const text = texts.join('\n')
+  const said = text !== '' ? text : moved.length > 0 ? movedNote : emptyNote
+  const response = {
+    ...(id !== undefined && { id }),
+    name,
+    response: block['is_error'] === true ? { error: said } : { result: said },
+    ...(nested.length > 0 && { parts: nested.map(({ part }) => part) }),
+  }
+  const heading = { text: `Content of the result of ${name}${id === undefined ? '' : ` (${id})`}:` }
+  return {
+    response: { functionResponse: response },
+    moved: moved.length > 0 ? [heading, ...moved.map(({ part }) => part)] : [],
+  }
+}
+
+/** The text of a result whose call is not in the conversation. */
+function orphanText(placed: Placed): readonly Json[] {
+  const { texts, media } = readContent(placed)
+  const text = ['Result of an earlier tool call:', ...texts].join('\n')
+  return [{ text }, ...media.map(({ part }) => part)]
+}
+
+interface Media {
+  readonly kind: 'image' | 'document'
+  readonly path: string
+  readonly part: Json
+}
+
+interface Content {
+  readonly texts: readonly string[]
+  readonly media: readonly Media[]
+}
+
+function readContent({ block, path, losses }: Placed): Content {
+  const { content } = block
+  if (typeof content === 'string') return { texts: content === '' ? [] : [content], media: [] }
+  const texts: string[] = []
+  const media: Media[] = []
+  for (const [index, inner] of (Array.isArray(content) ? content : []).entries()) {
+    if (!isRecord(inner)) continue
+    losses.markCache(inner)
+    readInner({ block: inner, path: `${path}.content.${index}`, losses }, texts, media)
+  }
+  return { texts, media }
+}
+
+function readInner(placed: Placed, texts: string[], media: Media[]): void {
+  const { block, path, losses } = placed
+  switch (block['type']) {
+    case 'text':
+      texts.push(...[nonEmptyText(block['text'])].filter(text => text !== undefined))
+      break
+    case 'image':
+      media.push({ kind: 'image', path, part: imagePart(placed) })
+      break
+    case 'document':
+      for (const part of documentParts(placed)) {
+        if (typeof part['text'] === 'string') texts.push(part['text'])
+        else media.push({ kind: 'document', path, part })
+      }
+      break
+    case 'search_result':
+      texts.push(searchResultText(block))
+      break
+    default:
+      losses.note(path, 'dropped')
+  }
+}
+
+function isNestable({ inlineData }: Json): boolean {
+  const type = isRecord(inlineData) ? nonEmptyText(inlineData['mimeType']) : undefined
+  return type !== undefined && nestable.has(type)
+}

@@ -1,0 +1,111 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isRecord, type Json, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import type { Losses } from './traits.ts'
+
+/** A block, where it stands in the request, and the place to list what it loses. */
+export interface Placed {
+  readonly block: Json
+  readonly path: string
+  readonly losses: Losses
+}
+
+const typesOfEnding: Readonly<Record<string, string>> = {
+  gif: 'image/gif',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  webp: 'image/webp',
+}
+
+/** The part of an image block. */
+export function imagePart(placed: Placed): Json {
+  const { block, path } = placed
+  const source = sourceOf(placed)
+  switch (source['type']) {
+    case 'base64':
+      return inline(nonEmptyText(source['media_type']) ?? 'image/png', source['data'])
+    case 'url':
+      return linked(placed, 'image/jpeg')
+    default:
+      throw invalid(`${path}.source: ${typeName(block, source)} is not available for this model`)
+  }
+}
+
+/** The parts of a document block: a PDF as it is, text as text. */
+export function documentParts(placed: Placed): readonly Json[] {
+  const { block, path, losses } = placed
+  const source = sourceOf(placed)
+  const { citations } = block
+  if (isRecord(citations) && citations['enabled'] === true) losses.note(`${path}.citations`, 'dropped')
+  return [...headingOf(block), ...bodyOf(placed, source)]
+}
+
+function bodyOf(placed: Placed, source: Json): readonly Json[] {
+  const { block, path } = placed
+  switch (source['type']) {
+    case 'base64':
+      return [inline(nonEmptyText(source['media_type']) ?? 'application/pdf', source['data'])]
+    case 'url':
+      return [linked(placed, 'application/pdf')]
+    case 'text':
+      return textParts(source['data'])
+    case 'content':
+      return contentParts({ ...placed, path: `${path}.source.content` }, source['content'])
+    default:
+      throw invalid(`${path}.source: ${typeName(block, source)} is not available for this model`)
+  }
+}
+
+function contentParts(placed: Placed, content: unknown): readonly Json[] {
+  if (typeof content === 'string') return textParts(content)
+  return recordsOf(content).flatMap((block, index) => {
+    if (block['type'] === 'image') return [imagePart({ ...placed, block, path: `${placed.path}.${index}` })]
+    return textParts(block['text'])
+  })
+}
+
+/** A search result as text: its title, where it is from, and what it says. */
+export function searchResultText({ title, source, content }: Json): string {
+  const head = [nonEmptyText(title), nonEmptyText(source)].filter(line => line !== undefined)
+  const body = recordsOf(content).flatMap(block => nonEmptyText(block['text']) ?? [])
+  return [...head, ...body].join('\n')
+}
+
+function headingOf({ title, context }: Json): readonly Json[] {
+  const lines = [nonEmptyText(title), nonEmptyText(context)].filter(line => line !== undefined)
+  return lines.length === 0 ? [] : [{ text: `Document: ${lines.join('\n')}` }]
+}
+
+/** A text as a part; none for an empty one, which Gemini refuses. */
+export function textParts(text: unknown): readonly Json[] {
+  const words = nonEmptyText(text)
+  return words === undefined ? [] : [{ text: words }]
+}
+
+function sourceOf({ block, path }: Placed): Json {
+  const { source } = block
+  if (!isRecord(source)) throw invalid(`${path}.source must be an object`)
+  return source
+}
+
+const inline = (mimeType: string, data: unknown): Json => ({ inlineData: { mimeType, data } })
+
+const dataUrl = /^data:([^;,]+);base64,(.*)$/s
+
+function linked({ block, path, losses }: Placed, otherwise: string): Json {
+  const url = isRecord(block['source']) ? nonEmptyText(block['source']['url']) : undefined
+  if (url === undefined) throw invalid(`${path}.source.url must be a string`)
+  const [, type, data] = dataUrl.exec(url) ?? []
+  if (type !== undefined) return inline(type, data)
+  const [, ending = ''] = /\.(\w+)(?:[?#]|$)/.exec(url) ?? []
+  const known = typesOfEnding[ending.toLowerCase()]
+  // Gemini wants to be told the type of what it fetches.
+  if (known === undefined) losses.note(`${path}.source.url`, 'type_guessed')
+  return { fileData: { mimeType: known ?? otherwise, fileUri: url } }
+}
+
+const typeName = (block: Json, source: Json): string =>
+  `${String(block['type']).slice(0, 40)} source of type ${String(source['type']).slice(0, 40)}`

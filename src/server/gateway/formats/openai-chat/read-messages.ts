@@ -1,0 +1,113 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import {
+  type Block,
+  contentBlocks,
+  fileBlock,
+  imageBlock,
+  inputOf,
+  resultBlock,
+  textBlocks,
+} from '../shared/content-parts.ts'
+import type { Conversation } from '../shared/conversation.ts'
+import type { Note } from '../shared/settings.ts'
+import { toolCallId, toolName } from '../shared/tools.ts'
+
+/** Adds the messages of a chat request to a conversation. */
+export function addChatMessages(messages: readonly unknown[], conversation: Conversation, note: Note): void {
+  /** The last call of each name: results of the older form name the function, not the call. */
+  const calls = new Map<string, string>()
+  for (const [at, message] of messages.entries()) {
+    const path = `messages.${at}`
+    if (!isRecord(message)) throw invalid(`${path} must be an object`)
+    if (textIn(message['name']) !== undefined && message['role'] !== 'function') note(`${path}.name`)
+    addMessage(message, { path, conversation, note, calls })
+  }
+}
+
+interface Place {
+  readonly path: string
+  readonly conversation: Conversation
+  readonly note: Note
+  readonly calls: Map<string, string>
+}
+
+function addMessage(message: Json, place: Place): void {
+  const { path, conversation } = place
+  const { role, content } = message
+  switch (role) {
+    case 'system':
+    case 'developer':
+      conversation.addSystem(blocksOf(content, `${path}.content`), path)
+      break
+    case 'user':
+      conversation.add('user', blocksOf(content, `${path}.content`))
+      break
+    case 'assistant':
+      conversation.add('assistant', assistantBlocks(message, place))
+      break
+    case 'tool':
+      conversation.add('user', [
+        resultBlock(message['tool_call_id'], blocksOf(content, `${path}.content`), `${path}.tool_call_id`),
+      ])
+      break
+    case 'function':
+      conversation.add('user', [
+        resultBlock(place.calls.get(String(message['name'])), blocksOf(content, `${path}.content`), `${path}.name`),
+      ])
+      break
+    default:
+      throw invalid(`${path}.role must be system, developer, user, assistant or tool`)
+  }
+}
+
+const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
+
+function partBlocks(part: Json, path: string): readonly Block[] {
+  switch (part['type']) {
+    case 'text':
+      return textBlocks(part['text'], part)
+    case 'refusal':
+      return textBlocks(part['refusal'])
+    case 'image_url': {
+      const image = part['image_url']
+      return [imageBlock(isRecord(image) ? image['url'] : image, part, `${path}.image_url`)]
+    }
+    case 'file':
+      return [fileBlock(recordOf(part['file']), part, `${path}.file`)]
+    default:
+      throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
+  }
+}
+
+function assistantBlocks(message: Json, { path, note, calls }: Place): readonly Block[] {
+  const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
+  if (!isAbsent(audio)) note(`${path}.audio`)
+  // Without the signature that went with it a model does not take its own thinking back.
+  for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
+  const blocks = [...blocksOf(content, `${path}.content`), ...textBlocks(refusal)]
+  if (isRecord(legacy)) {
+    const id = `call_${path.replaceAll('.', '_')}`
+    calls.set(String(legacy['name']), id)
+    blocks.push(callBlock({ id, function: legacy }, `${path}.function_call`, note))
+  }
+  if (isAbsent(toolCalls)) return blocks
+  if (!Array.isArray(toolCalls)) throw invalid(`${path}.tool_calls must be an array`)
+  for (const [at, call] of toolCalls.entries()) {
+    const block = callBlock(recordOf(call), `${path}.tool_calls.${at}`, note)
+    calls.set(String(block['name']), String(block['id']))
+    blocks.push(block)
+  }
+  return blocks
+}
+
+function callBlock({ id, function: called, custom }: Json, path: string, note: Note): Block {
+  const { name, arguments: args, input } = recordOf(called ?? custom)
+  if (typeof id !== 'string' || typeof name !== 'string') throw invalid(`${path} must have an id and a name`)
+  return {
+    type: 'tool_use',
+    id: toolCallId(id),
+    name: toolName(name),
+    input: custom === undefined ? inputOf(args, `${path}.function.arguments`, note) : { input: textIn(input) ?? '' },
+  }
+}

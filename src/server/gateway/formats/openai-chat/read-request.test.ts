@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { degradedHeader } from '../../core/degradations.ts'
+import { chatIngress } from './read-request.ts'
+
+const deployment = deploymentAt('http://127.0.0.1:1')
+const hi = { role: 'user', content: 'hi' }
+const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
+  const context = {
+    target: targetAt(deployment, upstreamModel),
+    stream: false,
+    model: 'm',
+    requestId: 'req_1',
+    createdAt: 1,
+  }
+  const { body, degraded } = chatIngress({ model: 'm', messages: [hi], ...request }, context)
+  return { body, degraded: degradedHeader(degraded) }
+}
+
+const user = { role: 'user', content: [{ type: 'text', text: 'hi' }] }
+const schema = { type: 'object', properties: { a: { type: 'string' } } }
+const f = { type: 'function', function: { name: 'f', description: 'd', parameters: schema } }
+const g = { type: 'function', function: { name: 'g', strict: true } }
+const wireF = { name: 'f', description: 'd', input_schema: schema }
+const wireG = { name: 'g', input_schema: { type: 'object', properties: {} } }
+const format = { type: 'json_schema', json_schema: { name: 'n', strict: true, schema } }
+
+const settings: readonly (readonly [string, object, object, (string | undefined)?, string?])[] = [
+  ['no limit given leaves room for a long answer', {}, { max_tokens: 32_000 }],
+  ['max_completion_tokens wins over max_tokens', { max_tokens: 5, max_completion_tokens: 7 }, { max_tokens: 7 }],
+  [
+    'sampling settings stay, and a temperature above Anthropic’s scale is its end',
+    { temperature: 1.5, top_p: 0.5 },
+    { temperature: 1, top_p: 0.5 },
+    'temperature=clamped',
+  ],
+  [
+    'models that refuse sampling settings get none',
+    { temperature: 0, top_p: 1 },
+    {},
+    'temperature=dropped, top_p=dropped',
+    'claude-opus-5-5',
+  ],
+  [
+    'M9: stop becomes stop_sequences; blank ones would be refused',
+    { stop: ['END', '\n'] },
+    { stop_sequences: ['END'] },
+    'stop=blank_dropped',
+  ],
+  ['user becomes metadata', { user: 'u1' }, { metadata: { user_id: 'u1' } }],
+  [
+    'K7: effort is adaptive thinking',
+    { reasoning_effort: 'xhigh' },
+    { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'xhigh' } },
+    undefined,
+    'claude-opus-5-5',
+  ],
+  [
+    'K7: effort is the nearest one that the model has',
+    { reasoning_effort: 'minimal' },
+    { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } },
+    'reasoning_effort=low',
+  ],
+  [
+    'K7: older models get a budget, and no temperature with it',
+    { reasoning_effort: 'low', temperature: 0.2, max_tokens: 8_000 },
+    { thinking: { type: 'enabled', budget_tokens: 2_048 } },
+    'reasoning_effort=thinking_budget, temperature=dropped',
+    'claude-haiku-4-5',
+  ],
+  [
+    'K7: a budget without room is left out',
+    { reasoning_effort: 'high', max_tokens: 500 },
+    {},
+    'reasoning_effort=thinking_off',
+    'claude-sonnet-4-20250514',
+  ],
+  [
+    'K7: effort none turns thinking off where it is on by itself',
+    { reasoning_effort: 'none' },
+    { thinking: { type: 'disabled' } },
+    undefined,
+    'claude-sonnet-5',
+  ],
+  [
+    'K7: a forced call cannot think',
+    { reasoning_effort: 'low', tools: [f], tool_choice: 'required' },
+    { tools: [wireF], tool_choice: { type: 'any' } },
+    'reasoning_effort=thinking_off',
+  ],
+  [
+    'a JSON schema is the output format',
+    { response_format: format },
+    { output_config: { format: { type: 'json_schema', schema } } },
+  ],
+  [
+    'tools keep names, texts and schemas',
+    { tools: [f, g] },
+    { tools: [wireF, wireG] },
+    'tools.1.function.strict=dropped',
+  ],
+  [
+    'M7: a named function',
+    { tools: [f], tool_choice: { type: 'function', function: { name: 'f' } } },
+    { tools: [wireF], tool_choice: { type: 'tool', name: 'f' } },
+  ],
+  [
+    'M7: none and one at a time',
+    { tools: [f], parallel_tool_calls: false },
+    { tools: [wireF], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+  ],
+  ['M7: a choice without tools is no choice', { tool_choice: 'auto' }, {}],
+  [
+    'allowed tools are the only ones',
+    {
+      tools: [f, g],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'f' } }] },
+      },
+    },
+    { tools: [wireF], tool_choice: { type: 'any' } },
+  ],
+  [
+    'the older form of tools, one call at a time',
+    { functions: [f.function], function_call: { name: 'f' } },
+    { tools: [wireF], tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true } },
+  ],
+  [
+    'a name for the prompt’s cache turns caching on',
+    { prompt_cache_key: 'k' },
+    { cache_control: { type: 'ephemeral' } },
+  ],
+  [
+    'fields that ask for nothing are not listed',
+    { n: 1, logprobs: false, seed: null, store: false, presence_penalty: 0 },
+    {},
+  ],
+  [
+    'M9: what has no equivalent is listed',
+    { seed: 7, logit_bias: { 1: 2 }, logprobs: true, service_tier: 'flex', x: 1 },
+    {},
+    'seed=dropped, logit_bias=dropped, logprobs=dropped, service_tier=dropped, x=dropped',
+  ],
+]
+
+for (const [guarantee, request, expected, listed, upstreamModel] of settings) {
+  test(guarantee, () => {
+    const { body, degraded } = convert(request, upstreamModel)
+    const base = { model: 'm', max_tokens: (request as { max_tokens?: number }).max_tokens ?? 32_000, stream: false }
+    assert.deepEqual(body, { ...base, messages: [user], ...expected })
+    assert.equal(degraded, listed)
+  })
+}
+
+test('a JSON object as the format is told to the model', () => {
+  const { body, degraded } = convert({ response_format: { type: 'json_object' } })
+  assert.match(JSON.stringify(body['system']), /one JSON object/)
+  assert.equal(degraded, 'response_format=told_in_system')
+})
+
+const refused: readonly (readonly [object, RegExp])[] = [
+  [{ n: 3 }, /^n must be 1/],
+  [{ modalities: ['text', 'audio'] }, /^modalities/],
+  [{ messages: ['hi'] }, /^messages\.0 must be an object/],
+  [{ messages: [{ role: 'robot', content: 'x' }] }, /^messages\.0\.role/],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+    /^messages\.0\.content\.0\.type input_audio/,
+  ],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x' } }] }] },
+    /^messages\.0\.content\.0\.image_url/,
+  ],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] },
+    /^messages\.0\.content\.0\.file\.file_id/,
+  ],
+  [{ messages: [{ role: 'tool', content: 'x' }] }, /^messages\.0\.tool_call_id/],
+  [{ messages: [{ role: 'user', content: ' ' }] }, /nothing to answer/],
+  [{ tools: [{ type: 'function', function: {} }] }, /^tools\.0\.function\.name/],
+  [{ tools: [{ type: 'x' }] }, /^tools\.0\.type x/],
+  [{ stop: 5 }, /^stop must be/],
+  [{ temperature: 'hot' }, /^temperature must be a number/],
+  [{ reasoning_effort: 'huge' }, /^reasoning effort huge/],
+]
+
+for (const [request, message] of refused) {
+  test(`a request is refused by name of its field: ${message.source}`, () => {
+    assert.throws(
+      () => convert(request),
+      error => error instanceof AppError && error.code === 'invalid_request' && message.test(error.message),
+    )
+  })
+}
+
+test('C4: equal requests give equal bytes', () => {
+  const request = {
+    temperature: 0.5,
+    tools: [f, g],
+    messages: [
+      hi,
+      { role: 'assistant', tool_calls: [{ id: 'a:b', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    ],
+  }
+  assert.equal(JSON.stringify(convert(request).body), JSON.stringify(convert(structuredClone(request)).body))
+})

@@ -1,0 +1,96 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
+import type { Degradation } from '../../core/degradations.ts'
+import type { Ingress } from '../../core/ingress.ts'
+import { textBlocks } from '../shared/content-parts.ts'
+import { anthropicBody, createConversation } from '../shared/conversation.ts'
+import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
+import { addChatMessages } from './read-messages.ts'
+import { chatTools } from './read-tools.ts'
+import { createChatWriter } from './write-answer.ts'
+
+/** Serves clients of OpenAI's Chat Completions. */
+export const chatIngress: Ingress = (request, context) => {
+  const { target, stream, model, requestId, createdAt } = context
+  const degraded: Degradation[] = []
+  const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
+  checkServable(request)
+  const { tools, choice, isForced, isLegacy } = chatTools(request, note)
+  const conversation = createConversation(note)
+  addChatMessages(request['messages'] as readonly unknown[], conversation, note)
+  const paths = { effort: 'reasoning_effort', format: 'response_format' }
+  const body = anthropicBody(context, {
+    settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
+    conversation: conversation.finish(),
+    hints: textBlocks(jsonHint(request['response_format'], 'response_format', note)),
+    tools,
+    choice,
+    isCached: !isAbsent(request['prompt_cache_key']),
+  })
+  noteUnused(request, used, note)
+  const writer = createChatWriter({
+    id: `chatcmpl-${requestId.slice(requestId.indexOf('_') + 1)}`,
+    createdAt,
+    model,
+    stream,
+    includesUsage: recordOf(request['stream_options'])['include_usage'] === true,
+    isLegacy,
+    originOf: tools.originOf,
+  })
+  return { body, degraded, writer }
+}
+
+const settingsOf = (request: Json, isForced: boolean): Settings => ({
+  temperature: request['temperature'],
+  top_p: request['top_p'],
+  top_k: request['top_k'],
+  stop: stopsOf(request['stop']),
+  maxTokens: limitOf(request),
+  effort: request['reasoning_effort'],
+  showsThinking: !isAbsent(request['reasoning_effort']) && request['reasoning_effort'] !== 'none',
+  format: request['response_format'],
+  user: request['user'] ?? request['safety_identifier'],
+  isForced,
+})
+
+/** What must not be dropped in silence, because the answer would be another one than was asked for. */
+function checkServable({ n, modalities, audio }: Json): void {
+  if (!isAbsent(n) && n !== 1) throw invalid('n must be 1: this model gives one answer a call')
+  if (!isAbsent(audio) || (Array.isArray(modalities) && modalities.includes('audio')))
+    throw invalid('modalities: this model does not speak')
+}
+
+function stopsOf(stop: unknown): readonly string[] {
+  if (isAbsent(stop)) return []
+  const list: readonly unknown[] = Array.isArray(stop) ? stop : [stop]
+  return list.map(text => {
+    if (typeof text !== 'string') throw invalid('stop must be a string or an array of strings')
+    return text
+  })
+}
+
+const limitOf = ({ max_completion_tokens: most, max_tokens: older }: Json): number => Number(most ?? older ?? 0)
+
+const used: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'reasoning_effort',
+  'response_format',
+  'user',
+  'safety_identifier',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'modalities',
+  'prompt_cache_key',
+])

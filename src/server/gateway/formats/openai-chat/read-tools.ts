@@ -1,0 +1,95 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import type { Note } from '../shared/settings.ts'
+import {
+  createToolSet,
+  customDescription,
+  objectSchema,
+  type ToolSet,
+  textSchema,
+  toolChoice,
+  toolName,
+} from '../shared/tools.ts'
+
+interface ChatTools {
+  readonly tools: ToolSet
+  /** `tool_choice` in Anthropic's format, or nothing. */
+  readonly choice: Json
+  readonly isForced: boolean
+  /** True for the older form with `functions`, whose answers say `function_call`. */
+  readonly isLegacy: boolean
+}
+
+/** The tools of a chat request, in either form. */
+export function chatTools(request: Json, note: Note): ChatTools {
+  const isLegacy = isAbsent(request['tools']) && !isAbsent(request['functions'])
+  const allowed = allowedTools(request['tool_choice'])
+  const tools = createToolSet()
+  for (const [at, tool] of listOf(request, isLegacy ? 'functions' : 'tools').entries()) {
+    if (isLegacy) addFunction(tools, tool, { path: `functions.${at}`, note })
+    else addTool(tools, tool, { path: `tools.${at}`, note, allowed: allowed?.names })
+  }
+  const given = isLegacy ? request['function_call'] : request['tool_choice']
+  const named = nameIn(given)
+  const choice = toolChoice({
+    choice: allowed?.mode ?? given,
+    named,
+    isParallel: !isLegacy && request['parallel_tool_calls'] !== false,
+    hasTools: tools.wire.length > 0,
+  })
+  const type = recordOf(choice['tool_choice'])['type']
+  return { tools, choice, isForced: type === 'any' || type === 'tool', isLegacy }
+}
+
+function listOf(request: Json, field: string): readonly unknown[] {
+  const value = request[field]
+  if (isAbsent(value)) return []
+  if (!Array.isArray(value)) throw invalid(`${field} must be an array`)
+  return value
+}
+
+interface Place {
+  readonly path: string
+  readonly note: Note
+  /** The only names that may be called; undefined for all. */
+  readonly allowed?: ReadonlySet<string> | undefined
+}
+
+function addTool(tools: ToolSet, tool: unknown, { path, note, allowed }: Place): void {
+  const { type, function: called, custom } = recordOf(tool)
+  if (type === 'custom') {
+    const { name, description, format } = recordOf(custom)
+    if (typeof name !== 'string') throw invalid(`${path}.custom.name must be a string`)
+    if (allowed && !allowed.has(name)) return
+    const grammar = recordOf(recordOf(format)['grammar'])
+    tools.add({ kind: 'custom', name }, { description: customDescription(description, grammar), schema: textSchema })
+    return
+  }
+  if (type !== 'function') throw invalid(`${path}.type ${String(type)} cannot be served by this model`)
+  addFunction(tools, called, { path: `${path}.function`, note, allowed })
+}
+
+function addFunction(tools: ToolSet, called: unknown, { path, note, allowed }: Place): void {
+  const { name, description, parameters, strict } = recordOf(called)
+  if (typeof name !== 'string' || name === '') throw invalid(`${path}.name must be a string`)
+  if (allowed && !allowed.has(name)) return
+  if (strict === true) note(`${path}.strict`)
+  tools.add({ kind: 'function', name }, { description, schema: objectSchema(parameters) })
+}
+
+/** The name that the model knows of the tool that a choice names. */
+function nameIn(choice: unknown): string | undefined {
+  if (!isRecord(choice)) return undefined
+  const name = recordOf(choice['function'])['name'] ?? recordOf(choice['custom'])['name'] ?? choice['name']
+  return typeof name === 'string' ? toolName(name) : undefined
+}
+
+function allowedTools(choice: unknown): { readonly mode: unknown; readonly names: ReadonlySet<string> } | undefined {
+  if (!isRecord(choice) || choice['type'] !== 'allowed_tools') return undefined
+  const { mode, tools } = recordOf(choice['allowed_tools'])
+  const names = (Array.isArray(tools) ? tools : []).flatMap(tool => {
+    const { function: called, custom } = recordOf(tool)
+    return textIn(recordOf(called)['name']) ?? textIn(recordOf(custom)['name']) ?? []
+  })
+  return { mode, names: new Set(names) }
+}

@@ -1,0 +1,203 @@
+import type { Json } from '../../../platform/json.ts'
+import type { AnswerWriter } from '../../core/ingress.ts'
+import type { PivotEvent, StopReason } from '../../core/model-event.ts'
+import { noTokens } from '../../tokens/token-counts.ts'
+import { chatUsage, openAiProblem } from '../shared/openai-answer.ts'
+import type { ToolOrigin } from '../shared/tools.ts'
+import { type CustomInput, createCustomInput } from '../shared/tools.ts'
+
+interface Options {
+  readonly id: string
+  readonly createdAt: number
+  /** The name that stands for one that the upstream does not give. */
+  readonly model: string
+  readonly stream: boolean
+  /** True when the stream ends with a chunk that states the usage. */
+  readonly includesUsage: boolean
+  /** True for clients that know one `function_call` and no `tool_calls`. */
+  readonly isLegacy: boolean
+  readonly originOf: (name: string) => ToolOrigin
+}
+
+interface Call {
+  readonly index: number
+  readonly id: string
+  readonly origin: ToolOrigin
+  /** Absent for calls whose arguments are JSON. */
+  readonly input: CustomInput | undefined
+  json: string
+}
+
+const finishReasons: Readonly<Record<StopReason, string>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+}
+
+/** Says an answer as a chat completion, or as its chunks. */
+export function createChatWriter(options: Options): AnswerWriter {
+  const writer = new ChatWriter(options)
+  return { take: event => writer.take(event), whole: () => writer.whole(), problem: openAiProblem }
+}
+
+class ChatWriter {
+  readonly #options: Options
+  #model: string
+  #text = ''
+  #thinking = ''
+  readonly #calls: Call[] = []
+  /** What the open block is; undefined between blocks and for blocks that chats do not have. */
+  #open: 'text' | 'thinking' | Call | undefined
+  #usage = noTokens
+  #finish = 'stop'
+  #hasRole = false
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#model = options.model
+  }
+
+  take(event: PivotEvent): string {
+    switch (event.type) {
+      case 'message_start':
+        this.#model = event.model ?? this.#model
+        return this.#role()
+      case 'usage':
+        this.#usage = event.usage
+        return ''
+      case 'ping':
+        return this.#options.stream ? ': ping\n\n' : ''
+      case 'block_start':
+        return this.#start(event.block)
+      case 'block_delta':
+        return this.#more(event.text)
+      case 'block_signature':
+        return ''
+      case 'block_stop':
+        return this.#stop()
+      case 'stop':
+        this.#finish = this.#finishOf(event.reason)
+        return ''
+      case 'message_stop':
+        return this.#end()
+      case 'error':
+        return this.#options.stream ? `data: ${JSON.stringify(openAiProblem(event.code, event.message))}\n\n` : ''
+    }
+  }
+
+  whole(): object {
+    const { id, createdAt, isLegacy } = this.#options
+    const calls = this.#calls.map(call => ({ id: call.id, ...wholeCall(call) }))
+    const [first] = this.#calls
+    const message = {
+      role: 'assistant',
+      content: this.#text === '' && calls.length > 0 ? null : this.#text,
+      refusal: null,
+      ...(this.#thinking !== '' && { reasoning_content: this.#thinking }),
+      ...(isLegacy && first && { function_call: { name: first.origin.name, arguments: first.json } }),
+      ...(!isLegacy && calls.length > 0 && { tool_calls: calls }),
+    }
+    return {
+      id,
+      object: 'chat.completion',
+      created: createdAt,
+      model: this.#model,
+      choices: [{ index: 0, message, logprobs: null, finish_reason: this.#finish }],
+      usage: chatUsage(this.#usage),
+    }
+  }
+
+  #start(block: Extract<PivotEvent, { type: 'block_start' }>['block']): string {
+    if (block.type === 'whole') {
+      this.#open = undefined
+      return ''
+    }
+    if (block.type !== 'tool_use') {
+      this.#open = block.type
+      return ''
+    }
+    const origin = this.#options.originOf(block.name)
+    const input = origin.kind === 'custom' ? createCustomInput() : undefined
+    const call = { index: this.#calls.length, id: block.id, origin, input, json: '' }
+    this.#calls.push(call)
+    this.#open = call
+    return this.#callStart(call)
+  }
+
+  #callStart({ index, id, origin }: Call): string {
+    const { name, kind } = origin
+    if (this.#options.isLegacy) return index > 0 ? '' : this.#delta({ function_call: { name, arguments: '' } })
+    const begun = kind === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
+    return this.#delta({ tool_calls: [{ index, id, type: kind === 'custom' ? 'custom' : 'function', ...begun }] })
+  }
+
+  #more(text: string): string {
+    const open = this.#open
+    if (open === undefined) return ''
+    if (open === 'text') {
+      this.#text += text
+      return this.#delta({ content: text })
+    }
+    if (open === 'thinking') {
+      this.#thinking += text
+      return this.#delta({ reasoning_content: text })
+    }
+    open.json += text
+    return this.#callMore(open, open.input ? open.input.push(text) : text)
+  }
+
+  #callMore({ index, input }: Call, text: string): string {
+    if (text === '') return ''
+    if (this.#options.isLegacy) return index > 0 ? '' : this.#delta({ function_call: { arguments: text } })
+    return this.#delta({
+      tool_calls: [{ index, ...(input ? { custom: { input: text } } : { function: { arguments: text } }) }],
+    })
+  }
+
+  #stop(): string {
+    const open = this.#open
+    this.#open = undefined
+    return typeof open === 'object' && open.input ? this.#callMore(open, open.input.end()) : ''
+  }
+
+  #finishOf(reason: StopReason): string {
+    return reason === 'tool_use' && this.#options.isLegacy ? 'function_call' : finishReasons[reason]
+  }
+
+  #end(): string {
+    const { stream, includesUsage } = this.#options
+    if (!stream) return ''
+    const last = this.#chunk({ choices: [choice({}, this.#finish)], ...(includesUsage && { usage: null }) })
+    const usage = includesUsage ? this.#chunk({ choices: [], usage: chatUsage(this.#usage) }) : ''
+    return `${this.#role()}${last}${usage}data: [DONE]\n\n`
+  }
+
+  /** The first chunk says who speaks. */
+  #role(): string {
+    if (this.#hasRole) return ''
+    this.#hasRole = true
+    return this.#delta({ role: 'assistant', content: '', refusal: null })
+  }
+
+  #delta(delta: Json): string {
+    const { stream, includesUsage } = this.#options
+    if (!stream) return ''
+    return this.#role() + this.#chunk({ choices: [choice(delta, null)], ...(includesUsage && { usage: null }) })
+  }
+
+  #chunk(fields: Json): string {
+    const { id, createdAt } = this.#options
+    const chunk = { id, object: 'chat.completion.chunk', created: createdAt, model: this.#model, ...fields }
+    return `data: ${JSON.stringify(chunk)}\n\n`
+  }
+}
+
+const choice = (delta: Json, finish: string | null) => ({ index: 0, delta, logprobs: null, finish_reason: finish })
+
+const wholeCall = ({ origin: { name, kind }, input, json }: Call) =>
+  kind === 'custom'
+    ? { type: 'custom', custom: { name, input: input?.text ?? '' } }
+    : { type: 'function', function: { name, arguments: json } }

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Json } from '../../../platform/json.ts'
+import type { CodecContext } from '../../core/codec.ts'
+import { openAi, sent } from './fixtures.ts'
+
+const schema = { type: 'object', properties: { p: { type: 'string' } }, additionalProperties: false }
+const ls = { name: 'ls', description: 'Lists', input_schema: schema }
+const lsFunction = { type: 'function', function: { name: 'ls', description: 'Lists', parameters: schema } }
+const search = { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' }
+
+function toolsOf(request: Json, changes: Partial<CodecContext> = {}) {
+  const { body, degraded } = sent(request, changes)
+  const { tools, tool_choice, parallel_tool_calls } = body
+  return {
+    degraded,
+    ...(tools !== undefined && { tools }),
+    ...(tool_choice !== undefined && { tool_choice }),
+    ...(parallel_tool_calls !== undefined && { parallel_tool_calls }),
+  }
+}
+
+const choices: readonly (readonly [string, Json, Json])[] = [
+  ['M7: auto is auto', { type: 'auto' }, { tool_choice: 'auto' }],
+  ['M7: any is required', { type: 'any' }, { tool_choice: 'required' }],
+  ['M7: none is none', { type: 'none' }, { tool_choice: 'none' }],
+  [
+    'M7: tool is the named function',
+    { type: 'tool', name: 'ls' },
+    { tool_choice: { type: 'function', function: { name: 'ls' } } },
+  ],
+  [
+    'M7: disable_parallel_tool_use is parallel_tool_calls false',
+    { type: 'auto', disable_parallel_tool_use: true },
+    { tool_choice: 'auto', parallel_tool_calls: false },
+  ],
+]
+for (const [guarantee, choice, expected] of choices) {
+  test(guarantee, () => {
+    assert.deepEqual(toolsOf({ tools: [ls], tool_choice: choice }), { tools: [lsFunction], ...expected, degraded: [] })
+  })
+}
+
+test('M7: models that refuse parallel_tool_calls do not get it', () => {
+  const got = toolsOf({ tools: [ls], tool_choice: { type: 'any', disable_parallel_tool_use: true } }, openAi('o3'))
+  assert.deepEqual(got, {
+    tools: [lsFunction],
+    tool_choice: 'required',
+    degraded: ['tool_choice.disable_parallel_tool_use=dropped'],
+  })
+})
+
+test('M7: a forced choice goes when its tool was removed', () => {
+  const choice = { type: 'tool', name: search.name }
+  assert.deepEqual(toolsOf({ tools: [search, ls], tool_choice: choice }), {
+    tools: [lsFunction],
+    degraded: ['tools.0=dropped', 'tool_choice=dropped'],
+  })
+  assert.deepEqual(toolsOf({ tools: [search], tool_choice: { type: 'any' } }), {
+    degraded: ['tools.0=dropped', 'tool_choice=dropped'],
+  })
+})
+
+test('a choice without tools is not sent', () => {
+  assert.deepEqual(toolsOf({ tools: [], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }), {
+    degraded: [],
+  })
+})
+
+test('strict is passed on; fields without meaning elsewhere are listed', () => {
+  const tool = {
+    ...ls,
+    type: 'custom',
+    strict: true,
+    defer_loading: true,
+    input_examples: [{ p: 'a' }],
+    eager_input_streaming: true,
+  }
+  assert.deepEqual(toolsOf({ tools: [tool] }), {
+    tools: [{ type: 'function', function: { ...lsFunction.function, strict: true } }],
+    degraded: ['tools.0.defer_loading=dropped', 'tools.0.input_examples=dropped'],
+  })
+})
+
+test('a schema without properties gets an empty list of them', () => {
+  const { tools } = sent({ tools: [{ name: 'now', input_schema: { type: 'object' } }] }).body
+  assert.deepEqual(tools, [
+    { type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } },
+  ])
+})
+
+for (const [type, name, field] of [
+  ['bash_20250124', 'bash', 'restart'],
+  ['text_editor_20250728', 'str_replace_based_edit_tool', 'insert_text'],
+  ['memory_20250818', 'memory', 'old_path'],
+] as const) {
+  test(`M10: ${name}, which the client runs, becomes a function with its input`, () => {
+    const { body, degraded } = sent({ tools: [{ type, name }] })
+    const [tool] = body['tools'] as [{ function: { name: string; parameters: { properties: Json } } }]
+    assert.equal(tool.function.name, name)
+    assert.ok(field in tool.function.parameters.properties)
+    assert.deepEqual(degraded, ['tools.0=sent_as_function'])
+  })
+}
+
+for (const type of [
+  'web_search_20250305',
+  'web_search_20260318',
+  'web_fetch_20260318',
+  'code_execution_20260521',
+  'mcp_toolset',
+  'computer_toolset_20260801',
+]) {
+  test(`M10: ${type} is refused by its place`, () => {
+    assert.throws(() => sent({ tools: [ls, { type, name: 'x' }] }), {
+      code: 'invalid_request',
+      message: `tools.1: a tool of type ${type} runs at Anthropic and is not available at this model's provider`,
+    })
+  })
+}
+
+test('a refusal names its field', () => {
+  for (const [request, message] of [
+    [{ tools: [5] }, 'tools.0 must be an object'],
+    [{ tools: [{ input_schema: {} }] }, 'tools.0.name must be a string'],
+    [{ tools: [ls], tool_choice: { type: 'some' } }, 'tool_choice.type must be auto, any, tool or none'],
+  ] as const) {
+    assert.throws(() => sent(request), { code: 'invalid_request', message })
+  }
+})

@@ -1,0 +1,16 @@
+import { recordOf } from '../../../platform/json.ts'
+import type { Codec } from '../../core/codec.ts'
+import { tokenCount } from '../../tokens/token-counts.ts'
+import { problemOf } from './errors.ts'
+import { answerEvents, createResponsesDecoder } from './read-answer.ts'
+import { countRequest, responsesRequest } from './write-request.ts'
+
+/** OpenAI's Responses API: `POST /responses`. */
+export const openaiResponses: Codec = {
+  framing: 'sse',
+  request: responsesRequest,
+  decoder: createResponsesDecoder,
+  answer: answerEvents,
+  problem: problemOf,
+  counting: { request: countRequest, answer: body => tokenCount(recordOf(body)['input_tokens']) },
+}

@@ -1,0 +1,123 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, isRecord, type Json, textIn } from '../../../platform/json.ts'
+import {
+  type Block,
+  contentBlocks,
+  fileBlock,
+  imageBlock,
+  inputOf,
+  resultBlock,
+  textBlocks,
+} from '../shared/content-parts.ts'
+import type { Conversation } from '../shared/conversation.ts'
+import type { Note } from '../shared/settings.ts'
+import { toolCallId, toolName } from '../shared/tools.ts'
+import { clientToolOf } from './client-tools.ts'
+import { openedThinking } from './reasoning.ts'
+
+/** Adds the input of a Responses request to a conversation. */
+export function addInput(input: unknown, conversation: Conversation, note: Note): void {
+  if (typeof input === 'string') {
+    conversation.add('user', textBlocks(input))
+    return
+  }
+  const callIds = new Map<unknown, string>()
+  for (const [at, item] of (input as readonly unknown[]).entries()) {
+    const path = `input.${at}`
+    if (!isRecord(item)) throw invalid(`${path} must be an object`)
+    addItem(item, { path, conversation, note, callIds })
+  }
+}
+
+interface Place {
+  readonly path: string
+  readonly conversation: Conversation
+  readonly note: Note
+  /** Ids of calls by those of their items: one kind of result names the item. */
+  readonly callIds: Map<unknown, string>
+}
+
+function addItem(item: Json, place: Place): void {
+  const { path, conversation, note } = place
+  const type = textIn(item['type']) ?? (isAbsent(item['role']) ? undefined : 'message')
+  switch (type) {
+    case 'message':
+      addMessage(item, place)
+      break
+    case 'reasoning': {
+      const thinking = openedThinking(item['encrypted_content'])
+      if (thinking) conversation.add('assistant', [thinking])
+      else note(path)
+      break
+    }
+    case 'function_call':
+      conversation.add('assistant', [callBlock(item, inputOf(item['arguments'], `${path}.arguments`, note), path)])
+      break
+    case 'custom_tool_call':
+      conversation.add('assistant', [callBlock(item, { input: textIn(item['input']) ?? '' }, path)])
+      break
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      conversation.add('user', [outputBlock(item['call_id'], item['output'], path)])
+      break
+    case 'item_reference':
+      throw invalid(`${path}: nothing is stored here, so items cannot be referred to; send the item itself`)
+    case undefined:
+      throw invalid(`${path}.type is required`)
+    default:
+      addOther(type, item, place)
+  }
+}
+
+/** Calls of tools with items of their own; what remains are traces of tools that ran at OpenAI, and settings. */
+function addOther(type: string, item: Json, { path, conversation, note, callIds }: Place): void {
+  const found = clientToolOf(type === 'tool_search_output' ? 'tool_search_call_output' : type)
+  if (!found) {
+    if (type !== 'additional_tools') note(path)
+    return
+  }
+  const callId = textIn(item['call_id']) ?? callIds.get(item['id']) ?? item['id']
+  if (type.endsWith('_output')) {
+    conversation.add('user', [outputBlock(callId, found.tool.outputOf(item), path)])
+    return
+  }
+  if (typeof callId === 'string') callIds.set(item['id'], callId)
+  const called = { call_id: callId, name: found.type }
+  conversation.add('assistant', [callBlock(called, found.tool.inputOf(item), path)])
+}
+
+function addMessage({ role, content }: Json, { path, conversation }: Place): void {
+  const blocks = blocksOf(content, `${path}.content`)
+  if (role === 'system' || role === 'developer') conversation.addSystem(blocks, path)
+  else if (role === 'user' || role === 'assistant') conversation.add(role, blocks)
+  else throw invalid(`${path}.role must be system, developer, user or assistant`)
+}
+
+function callBlock({ call_id: id, name, namespace }: Json, input: Json, path: string): Block {
+  if (typeof id !== 'string' || typeof name !== 'string') throw invalid(`${path} must have a call_id and a name`)
+  return { type: 'tool_use', id: toolCallId(id), name: toolName(name, textIn(namespace)), input }
+}
+
+const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
+
+const outputBlock = (id: unknown, output: unknown, path: string): Block =>
+  resultBlock(id, blocksOf(output, `${path}.output`), `${path}.call_id`)
+
+function partBlocks(part: Json, path: string): readonly Block[] {
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return textBlocks(part['text'], part)
+    case 'refusal':
+      return textBlocks(part['refusal'])
+    case 'input_image':
+      if (isAbsent(part['image_url']) && !isAbsent(part['file_id']))
+        throw invalid(`${path}.file_id: stored files cannot be read here; send the data`)
+      return [imageBlock(part['image_url'], part, `${path}.image_url`)]
+    case 'input_file':
+      return [fileBlock(part, part, path)]
+    default:
+      throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
+  }
+}

@@ -1,0 +1,121 @@
+import { invalid } from '../../../platform/errors.ts'
+import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import type { Degradation } from '../../core/degradations.ts'
+import type { Ingress } from '../../core/ingress.ts'
+import { textBlocks } from '../shared/content-parts.ts'
+import { anthropicBody, createConversation } from '../shared/conversation.ts'
+import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
+import { addInput } from './read-input.ts'
+import { responseTools } from './read-tools.ts'
+import { createResponseWriter } from './write-answer.ts'
+
+/** Serves clients of OpenAI's Responses. Nothing is stored: every request brings its whole input. */
+export const responsesIngress: Ingress = (request, context) => {
+  const { target, stream, model, requestId, createdAt } = context
+  const degraded: Degradation[] = []
+  const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
+  checkServable(request)
+  const { tools, choice, isForced } = responseTools(request, target, note)
+  const conversation = createConversation(note)
+  conversation.addSystem(textBlocks(request['instructions']), 'instructions')
+  addInput(request['input'], conversation, note)
+  const paths = { effort: 'reasoning.effort', format: 'text.format' }
+  const body = anthropicBody(context, {
+    settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
+    conversation: conversation.finish(),
+    hints: textBlocks(jsonHint(recordOf(request['text'])['format'], 'text.format', note)),
+    tools,
+    choice,
+    isCached: !isAbsent(request['prompt_cache_key']),
+  })
+  noteDropped(request, note)
+  const key = requestId.slice(requestId.indexOf('_') + 1)
+  const echo = echoOf(request)
+  return {
+    body,
+    degraded,
+    writer: createResponseWriter({ key, createdAt, model, stream, echo, originOf: tools.originOf }),
+  }
+}
+
+function settingsOf(request: Json, isForced: boolean): Settings {
+  const { effort, summary, generate_summary: olderSummary } = recordOf(request['reasoning'])
+  return {
+    temperature: request['temperature'],
+    top_p: request['top_p'],
+    top_k: request['top_k'],
+    stop: [],
+    maxTokens: Number(request['max_output_tokens'] ?? 0),
+    effort,
+    showsThinking: !isAbsent(summary ?? olderSummary) && effort !== 'none',
+    format: recordOf(request['text'])['format'],
+    user: request['user'] ?? request['safety_identifier'],
+    isForced,
+  }
+}
+
+/** What needs an earlier answer, or one that goes on by itself: nothing of that is kept. */
+function checkServable(request: Json): void {
+  for (const field of ['previous_response_id', 'conversation', 'prompt']) {
+    if (!isAbsent(request[field])) throw invalid(`${field}: nothing is stored here; send the whole input instead`)
+  }
+  if (request['background'] === true) throw invalid('background: a response is made while its caller waits')
+}
+
+function noteDropped(request: Json, note: Note): void {
+  const { verbosity } = recordOf(request['text'])
+  if (!isAbsent(verbosity) && verbosity !== 'medium') note('text.verbosity')
+  const include: readonly unknown[] = Array.isArray(request['include']) ? request['include'] : []
+  for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
+  if (request['store'] === true) note('store', 'not_kept')
+  noteUnused(request, used, note)
+}
+
+/** The response's own fields that repeat the request, as OpenAI's do. */
+function echoOf(request: Json): Json {
+  const { effort = null, summary = null } = recordOf(request['reasoning'])
+  return {
+    instructions: textIn(request['instructions']) ?? null,
+    max_output_tokens: request['max_output_tokens'] ?? null,
+    max_tool_calls: null,
+    metadata: request['metadata'] ?? {},
+    parallel_tool_calls: request['parallel_tool_calls'] ?? true,
+    previous_response_id: null,
+    prompt_cache_key: request['prompt_cache_key'] ?? null,
+    reasoning: { effort, summary },
+    service_tier: 'default',
+    store: false,
+    temperature: request['temperature'] ?? null,
+    text: { format: { type: 'text' }, ...recordOf(request['text']) },
+    tool_choice: request['tool_choice'] ?? 'auto',
+    tools: request['tools'] ?? [],
+    top_p: request['top_p'] ?? null,
+    truncation: 'disabled',
+    user: request['user'] ?? null,
+  }
+}
+
+const used: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'stream_options',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'reasoning',
+  'text',
+  'user',
+  'safety_identifier',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'include',
+  'store',
+  'metadata',
+  'prompt_cache_key',
+  // Names of the coding agent's own session and turn, of use to nobody else.
+  'client_metadata',
+])

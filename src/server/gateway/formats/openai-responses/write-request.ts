@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { invalid } from '../../../platform/errors.ts'
+import { compact, isRecord, type Json, textOf } from '../../../platform/json.ts'
+import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
+import type { Degradation } from '../../core/degradations.ts'
+import { fitsStrict, type ModelTraits, type Note, traitsOf } from './conversion.ts'
+import { reasoningField } from './reasoning.ts'
+import { blocksOf, noEquivalent } from './write-content.ts'
+import { inputItems } from './write-input.ts'
+
+/** The call of `POST /responses` for a request in Anthropic's format. Nothing is stored upstream. */
+export function responsesRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+  const degraded: Degradation[] = []
+  const note: Note = (path, action) => void degraded.push({ path, action })
+  const traits = traitsOf(context.upstreamModel)
+  const body = compact({
+    ...promptFields(request, context, note),
+    max_output_tokens: outputLimit(request['max_tokens'], note),
+    ...samplingFields(request, traits, note),
+    service_tier: serviceTier(request['service_tier'], note),
+    ...userFields(request['metadata'], note),
+    store: false,
+    include: traits.reasons ? ['reasoning.encrypted_content'] : undefined,
+    stream: context.stream || undefined,
+    // Saves the padding that OpenAI adds to every delta; others may not know the option.
+    stream_options:
+      context.stream && context.deployment.provider === 'openai' ? { include_obfuscation: false } : undefined,
+  })
+  noteUnknown(request, note)
+  return { path: '/responses', body, degraded }
+}
+
+/** The call of `POST /responses/input_tokens`, the provider's own count of what the request would send. */
+export function countRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+  const degraded: Degradation[] = []
+  const { max_tool_calls: _, ...body } = promptFields(request, context, (path, action) => {
+    degraded.push({ path, action })
+  })
+  return { path: '/responses/input_tokens', body, degraded }
+}
+
+/** All that becomes input tokens. */
+function promptFields(request: Json, { upstreamModel, reasoning }: CodecContext, note: Note): Record<string, unknown> {
+  const traits = traitsOf(upstreamModel)
+  return compact({
+    model: upstreamModel,
+    instructions: instructionsOf(request['system']),
+    input: inputItems(request['messages'], { note, seal: traits.reasons ? reasoning : undefined }),
+    ...toolFields(request, note),
+    reasoning: reasoningField(request, traits, note),
+    text: textField(request, note),
+  })
+}
+
+/** All system texts in order; the blocks of a list are set apart by an empty line. */
+function instructionsOf(system: unknown): string | undefined {
+  if (system === undefined || system === null) return undefined
+  const texts = blocksOf(system, 'system').map((block, index) => {
+    if (block['type'] === 'text') return textOf(block['text'])
+    throw noEquivalent(`system.${index}`, `a system block of type ${textOf(block['type']).slice(0, 100)}`)
+  })
+  return texts.filter(text => text !== '').join('\n\n') || undefined
+}
+
+/** The least that the API takes. */
+const minOutputTokens = 16
+
+function outputLimit(maxTokens: unknown, note: Note): unknown {
+  if (typeof maxTokens !== 'number' || maxTokens >= minOutputTokens) return maxTokens
+  note('max_tokens', 'raised')
+  return minOutputTokens
+}
+
+function samplingFields(request: Json, traits: ModelTraits, note: Note): Json {
+  const taken = { temperature: request['temperature'] ?? undefined, top_p: request['top_p'] ?? undefined }
+  if (!traits.reasons) return taken
+  for (const [name, value] of Object.entries(taken)) if (value !== undefined) note(name, 'dropped')
+  return {}
+}
+
+function serviceTier(tier: unknown, note: Note): string | undefined {
+  if (tier === undefined || tier === null || tier === 'auto') return undefined
+  if (tier === 'standard_only') return 'default'
+  note('service_tier', 'dropped')
+  return undefined
+}
+
+/** The two fields that took the place of the API's `user`. Longer ids than they take go as digests. */
+function userFields(metadata: unknown, note: Note): Json {
+  if (!isRecord(metadata)) return {}
+  const { user_id: userId, ...rest } = metadata
+  for (const name of Object.keys(rest)) note(`metadata.${name}`, 'dropped')
+  if (typeof userId !== 'string' || userId === '') return {}
+  const id = userId.length <= 64 ? userId : createHash('sha256').update(userId).digest('hex')
+  return { safety_identifier: id, prompt_cache_key: id }
+}
+
+function textField(request: Json, note: Note): Json | undefined {
+  const config = isRecord(request['output_config']) ? request['output_config'] : {}
+  const path = config['format'] ? 'output_config.format' : 'output_format'
+  const format = config['format'] ?? request['output_format']
+  if (format === undefined || format === null) return undefined
+  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) {
+    throw invalid(`${path} must be {type: "json_schema", schema}`)
+  }
+  const { schema } = format
+  const strict = fitsStrict(schema)
+  if (!strict) note(path, 'not_strict')
+  return { format: { type: 'json_schema', name: 'answer', schema, strict } }
+}
+
+/** Carried or listed above. `cache_control` is neither: the provider caches prompts on its own. */
+const known = new Set([
+  ...['model', 'messages', 'max_tokens', 'stream', 'system', 'tools', 'tool_choice', 'temperature', 'top_p'],
+  ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control'],
+])
+
+function noteUnknown(request: Json, note: Note): void {
+  const { mcp_servers: servers, output_config: config } = request
+  if (Array.isArray(servers) && servers.length > 0) throw noEquivalent('mcp_servers', 'a remote MCP server')
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || value === null || (Array.isArray(value) && value.length === 0)
+  for (const [name, value] of Object.entries(request)) if (!known.has(name) && !isEmpty(value)) note(name, 'dropped')
+  for (const name of Object.keys(isRecord(config) ? config : {})) {
+    if (name !== 'effort' && name !== 'format') note(`output_config.${name}`, 'dropped')
+  }
+}
+
+/** The fields of the upstream's body that are about tools. Throws for a server tool that the provider does not have. */
+function toolFields({ tools, tool_choice: choice }: Json, note: Note): Json {
+  const list = Array.isArray(tools) ? tools : []
+  const converted = list.map((tool: unknown, index) => toolOf(tool, `tools.${index}`, note))
+  if (converted.length === 0) {
+    if (isRecord(choice) && choice['type'] !== 'auto' && choice['type'] !== 'none') note('tool_choice', 'dropped')
+    return {}
+  }
+  const isSerial = isRecord(choice) && choice['disable_parallel_tool_use'] === true
+  return compact({
+    tools: converted,
+    tool_choice: toolChoice(choice, list),
+    parallel_tool_calls: isSerial ? false : undefined,
+    // Only built-in tools are counted upstream, and web search is the only one that goes there.
+    max_tool_calls: list.filter(isWebSearch).find(tool => typeof tool['max_uses'] === 'number')?.['max_uses'],
+  })
+}
+
+const isWebSearch = (tool: unknown): tool is Json => isRecord(tool) && /^web_search_\d+$/.test(textOf(tool['type']))
+
+function toolOf(tool: unknown, path: string, note: Note): Json {
+  if (!isRecord(tool)) throw invalid(`${path} must be an object`)
+  if (isWebSearch(tool)) return webSearch(tool)
+  const { type } = tool
+  if (type !== undefined && type !== null && type !== 'custom') {
+    throw noEquivalent(path, `a tool of type ${textOf(type).slice(0, 100)}`)
+  }
+  if (typeof tool['name'] !== 'string') throw invalid(`${path}.name must be a string`)
+  if (Array.isArray(tool['input_examples'])) note(`${path}.input_examples`, 'dropped')
+  return functionTool(tool, path, note)
+}
+
+function functionTool(tool: Json, path: string, note: Note): Json {
+  const schema = isRecord(tool['input_schema']) ? tool['input_schema'] : { type: 'object' }
+  const isStrict = tool['strict'] === true && fitsStrict(schema)
+  if (tool['strict'] === true && !isStrict) note(`${path}.strict`, 'dropped')
+  return compact({
+    type: 'function',
+    name: tool['name'],
+    description: typeof tool['description'] === 'string' ? tool['description'] : undefined,
+    // The upstream refuses an object schema that lists no properties at all.
+    parameters: isRecord(schema['properties']) ? schema : { ...schema, properties: {} },
+    strict: isStrict,
+  })
+}
+
+function webSearch(tool: Json): Json {
+  const { allowed_domains: allowed, blocked_domains: blocked, user_location: place } = tool
+  const filters = compact({ allowed_domains: listOf(allowed), blocked_domains: listOf(blocked) })
+  const { city, region, country, timezone } = isRecord(place) ? place : {}
+  return compact({
+    type: 'web_search',
+    filters: Object.keys(filters).length > 0 ? filters : undefined,
+    user_location: isRecord(place) ? compact({ type: 'approximate', city, region, country, timezone }) : undefined,
+  })
+}
+
+const listOf = (value: unknown): unknown => (Array.isArray(value) && value.length > 0 ? value : undefined)
+
+function toolChoice(choice: unknown, tools: readonly unknown[]): unknown {
+  if (choice === undefined || choice === null) return undefined
+  const { type, name } = isRecord(choice) ? choice : {}
+  switch (type) {
+    case 'auto':
+    case 'none':
+      return type
+    case 'any':
+      return 'required'
+    case 'tool':
+      return tools.filter(isWebSearch).some(tool => tool['name'] === name)
+        ? { type: 'web_search' }
+        : { type: 'function', name: textOf(name) }
+    default:
+      throw invalid('tool_choice.type must be auto, any, tool or none')
+  }
+}

@@ -1,0 +1,152 @@
+import { invalid } from '../../../platform/errors.ts'
+import type { Json } from '../../../platform/json.ts'
+import type { IngressContext } from '../../core/ingress.ts'
+import { type Block, textBlocks } from './content-parts.ts'
+import type { Note } from './settings.ts'
+import type { ToolSet } from './tools.ts'
+
+type Role = 'user' | 'assistant'
+
+interface Turn {
+  readonly role: Role
+  blocks: Block[]
+}
+
+interface Message {
+  readonly role: Role
+  readonly content: readonly Block[]
+}
+
+/** Puts a conversation together as Anthropic's format wants it. */
+export interface Conversation {
+  /** Turns of one role that follow each other become one. */
+  add(role: Role, blocks: readonly Block[]): void
+  /** Instructions: at the start they are the system prompt, later on a part of the user's turn. */
+  addSystem(blocks: readonly Block[], path: string): void
+  finish(): { readonly system: readonly Block[]; readonly messages: readonly Message[] }
+}
+
+/** Starts an empty conversation. */
+export function createConversation(note: Note): Conversation {
+  const system: Block[] = []
+  const turns: Turn[] = []
+
+  return {
+    add: (role, blocks) => append(turns, role, blocks),
+    addSystem(blocks, path) {
+      if (turns.length === 0) {
+        system.push(...blocks)
+        return
+      }
+      if (blocks.length === 0) return
+      // Only some models take a system turn in mid-conversation; the mark keeps it apart from what the user says.
+      note(path, 'moved_to_user')
+      const marked = blocks.map(block => ({ ...block, text: `<system>\n${String(block['text'])}\n</system>` }))
+      append(turns, 'user', marked)
+    },
+    finish() {
+      const messages = withoutLooseThinking(resultsAfterCalls(turns), note)
+      if (messages.length === 0) {
+        if (system.length === 0) throw invalid('the conversation holds nothing to answer')
+        note('messages', 'system_as_user')
+        return { system: [], messages: [{ role: 'user', content: system }] }
+      }
+      if (messages[0]?.role === 'assistant') {
+        note('messages', 'user_turn_added')
+        messages.unshift({ role: 'user', blocks: [...textBlocks('(The conversation so far is not shown.)')] })
+      }
+      return { system, messages: messages.map(({ role, blocks }) => ({ role, content: blocks })) }
+    },
+  }
+}
+
+function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
+  if (blocks.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role === role) last.blocks.push(...blocks)
+  else turns.push({ role, blocks: [...blocks] })
+}
+
+/**
+ * The turns with each tool result at the head of the user's turn right behind its call. Clients put other messages in
+ * between, and Anthropic's format refuses that.
+ */
+function resultsAfterCalls(turns: readonly Turn[]): Turn[] {
+  const results = resultsByCaller(turns)
+  const placed = new Set([...results.values()].flat())
+  const arranged: Turn[] = []
+  for (const turn of turns) {
+    const rest = turn.blocks.filter(block => !placed.has(block))
+    append(arranged, turn.role, rest)
+    append(arranged, 'user', oneForEachCall(results.get(turn) ?? []))
+  }
+  return arranged
+}
+
+/** The results of the calls in each turn. One without a call before it belongs to none. */
+function resultsByCaller(turns: readonly Turn[]): ReadonlyMap<Turn, readonly Block[]> {
+  const callers = new Map<unknown, Turn>()
+  const results = new Map<Turn, Block[]>()
+  for (const turn of turns) {
+    for (const block of turn.blocks) {
+      if (block.type === 'tool_use') callers.set(block['id'], turn)
+      const caller = block.type === 'tool_result' ? callers.get(block['tool_use_id']) : undefined
+      if (caller) results.set(caller, [...(results.get(caller) ?? []), block])
+    }
+  }
+  return results
+}
+
+/**
+ * A call has one result, or providers refuse the request. Codex gives more than one when a program of the model reports
+ * before its end: they are parts of the first.
+ */
+function oneForEachCall(results: readonly Block[]): readonly Block[] {
+  const byCall = new Map<unknown, Block>()
+  for (const result of results) {
+    const id = result['tool_use_id']
+    const first = byCall.get(id)
+    byCall.set(id, first ? { ...first, content: [first['content'], result['content']].flat() } : result)
+  }
+  return [...byCall.values()]
+}
+
+/** An assistant's turn must not end with thinking: one that was broken off there is of no use to the model. */
+function withoutLooseThinking(turns: readonly Turn[], note: Note): Turn[] {
+  const kept: Turn[] = []
+  for (const { role, blocks } of turns) {
+    const last = blocks.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+    const isLoose = role === 'assistant' && last < blocks.length - 1
+    if (isLoose) note('reasoning', 'loose_dropped')
+    const rest = isLoose ? blocks.slice(0, last + 1) : blocks
+    append(kept, role, rest)
+  }
+  return kept
+}
+
+interface Parts {
+  readonly settings: Json
+  readonly conversation: ReturnType<Conversation['finish']>
+  /** Instructions behind those of the conversation. */
+  readonly hints: readonly Block[]
+  readonly tools: ToolSet
+  readonly choice: Json
+  /** True when the client names a cache for its prompt: Anthropic's format caches only what is marked. */
+  readonly isCached: boolean
+}
+
+/** A request in Anthropic's format. Its keys always come in the same order, so that equal requests give equal bytes. */
+export function anthropicBody({ model, stream }: Pick<IngressContext, 'model' | 'stream'>, parts: Parts): Json {
+  const { settings, conversation, hints, tools, choice, isCached } = parts
+  const system = [...conversation.system, ...hints]
+  return {
+    model,
+    ...settings,
+    stream,
+    ...(system.length > 0 && { system }),
+    messages: conversation.messages,
+    ...(tools.wire.length > 0 && { tools: tools.wire }),
+    ...choice,
+    ...(isCached && { cache_control: { type: 'ephemeral' } }),
+  }
+}

@@ -1,0 +1,59 @@
+import type { Target } from '../../core/call.ts'
+
+/** What a model takes of the settings that OpenAI's clients send. */
+export interface ModelTraits {
+  /** False where temperature, top_p and top_k are refused, whatever their value. */
+  readonly takesSampling: boolean
+  /** `adaptive` models choose how much they think; others need a number of tokens. */
+  readonly thinking: 'adaptive' | 'budget'
+  /** How "no reasoning" is said: some models think unless told not to, others refuse to be told. */
+  readonly noThinking: 'disabled' | 'omitted'
+  readonly efforts: readonly string[]
+}
+
+const allEfforts = ['low', 'medium', 'high', 'xhigh', 'max']
+
+/** Of a model that is no Claude: the codec of its protocol knows the rest. */
+const others: ModelTraits = {
+  takesSampling: true,
+  thinking: 'adaptive',
+  noThinking: 'disabled',
+  efforts: allEfforts,
+}
+
+/**
+ * The traits of a model by its upstream name. Claude before 4.6 needs a thinking budget; from 4.7 on sampling settings
+ * are refused; from 5 on thinking is on unless it is disabled. Source: Anthropic's migration guides.
+ */
+export function traitsOf(upstreamModel: string): ModelTraits {
+  const version = claudeVersion(upstreamModel)
+  if (version === undefined) return others
+  if (version < 4.6) return { takesSampling: true, thinking: 'budget', noThinking: 'omitted', efforts: [] }
+  if (version < 4.7)
+    return {
+      takesSampling: true,
+      thinking: 'adaptive',
+      noThinking: 'omitted',
+      efforts: ['low', 'medium', 'high', 'max'],
+    }
+  const canDisable = version >= 5 && /opus|sonnet|haiku/.test(upstreamModel)
+  return {
+    takesSampling: false,
+    thinking: 'adaptive',
+    noThinking: canDisable ? 'disabled' : 'omitted',
+    efforts: allEfforts,
+  }
+}
+
+/** 4.6 of `claude-opus-4-6`, `us.anthropic.claude-opus-4-6-v1:0` and `anthropic/claude-4.6-opus`; 4 of a bare 4 with a date. */
+function claudeVersion(model: string): number | undefined {
+  const found = /claude\D*?[-.](\d)(?:[-.](\d)(?!\d))?(?!\d)/.exec(model)
+  return found ? Number(`${found[1]}.${found[2] ?? 0}`) : undefined
+}
+
+/** The search that Anthropic runs itself, in its format. */
+export const webSearchTool = { type: 'web_search_20250305', name: 'web_search' } as const
+
+/** True for Anthropic's own API: other upstreams of its format do not run searches, nor cache what is not marked. */
+export const isAnthropics = ({ deployment, protocol }: Target): boolean =>
+  protocol === 'anthropic-messages' && deployment.provider === 'anthropic'

@@ -1,0 +1,57 @@
+import type { ErrorCode } from '../../../../contract/errors.ts'
+import { openAiError } from '../../../../contract/openai.ts'
+import type { Refusal } from '../../core/call.ts'
+import type { TokenCounts } from '../../tokens/token-counts.ts'
+
+/** The input tokens of other formats contain those that were read from the cache or written to it. */
+function inputTokens(usage: TokenCounts) {
+  const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+  return { written, all: usage.input_tokens + usage.cache_read_tokens + written }
+}
+
+/** Usage as Chat Completions states it. */
+export function chatUsage(usage: TokenCounts) {
+  const { written, all } = inputTokens(usage)
+  return {
+    prompt_tokens: all,
+    completion_tokens: usage.output_tokens,
+    total_tokens: all + usage.output_tokens,
+    prompt_tokens_details: { cached_tokens: usage.cache_read_tokens, cache_write_tokens: written },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning_tokens },
+  }
+}
+
+/** Usage as Responses states it. */
+export function responseUsage(usage: TokenCounts) {
+  const { written, all } = inputTokens(usage)
+  return {
+    input_tokens: all,
+    input_tokens_details: { cached_tokens: usage.cache_read_tokens, cache_write_tokens: written },
+    output_tokens: usage.output_tokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoning_tokens },
+    total_tokens: all + usage.output_tokens,
+  }
+}
+
+/** Usage as Gemini states it: thoughts are no part of the answer's tokens. */
+export function geminiUsage(usage: TokenCounts) {
+  const { all } = inputTokens(usage)
+  const thoughts = Math.min(usage.reasoning_tokens, usage.output_tokens)
+  return {
+    promptTokenCount: all,
+    ...(usage.cache_read_tokens > 0 && { cachedContentTokenCount: usage.cache_read_tokens }),
+    candidatesTokenCount: usage.output_tokens - thoughts,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    totalTokenCount: all + usage.output_tokens,
+  }
+}
+
+const tooLong = /prompt is too long|context (window|length)|maximum context/i
+
+/** A failure of a model call as OpenAI's clients read it. Some of them look for the code of a prompt too long. */
+export function openAiProblem(code: ErrorCode, message: string, reason?: Refusal['reason']) {
+  const isRequest = code === 'invalid_request' || code === 'payload_too_large'
+  if (reason === 'context_window' || (isRequest && tooLong.test(message)))
+    return openAiError('invalid_request', message, 'context_length_exceeded')
+  return reason === 'policy' ? openAiError('invalid_request', message, 'content_filter') : openAiError(code, message)
+}

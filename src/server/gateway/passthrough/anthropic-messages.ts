@@ -1,0 +1,58 @@
+import { anthropicError } from '../../../contract/errors.ts'
+import { editTopLevel } from '../bytes/body-edit.ts'
+import { joined, type Parts, spliceString } from '../bytes/splice.ts'
+import type { Attempt } from '../core/call.ts'
+import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
+import { usageOfAnswer } from './answers.ts'
+import { deniedOf } from './deny-table.ts'
+import { isClaude, mayHoldForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
+import { errorFrame, pingFrame } from './stream-relay.ts'
+import { createUsageTap } from './usage-tap.ts'
+import type { Wire, WireRequest } from './wire.ts'
+
+/** What all upstreams have in common whose answers are Anthropic's. */
+export const anthropicAnswers = {
+  createTap: createUsageTap,
+  readAnswer: usageOfAnswer,
+  ping: pingFrame,
+  failure: errorFrame,
+  errorBody: ({ code, message, requestId }) => Buffer.from(JSON.stringify(anthropicError(code, message, requestId))),
+} as const satisfies Omit<Wire, 'request'>
+
+const paths = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const
+
+/** Anthropic's own API, and servers that are compatible with it. */
+export const anthropicMessages: Wire = {
+  ...anthropicAnswers,
+  request(attempt) {
+    const { call, target } = attempt
+    const path = `${call.kind === 'count_tokens' ? paths.count_tokens : paths.messages}${forwardedQuery(call.query)}`
+    const headers = anthropicHeaders(call)
+    const { deny } = target.deployment
+    const body = withUpstreamModel(attempt)
+    const options = { toClaude: isClaude(target) }
+    if (deny === undefined && !mayHoldForeignThinking(call.body, options)) return { path, headers, body, degraded: [] }
+    const cleaned = withoutForeignThinking(joined(body), options)
+    return deny === undefined
+      ? { path, headers, ...cleaned }
+      : { path, ...withoutDenied({ headers, ...cleaned }, deny) }
+  },
+}
+
+/** The received body; where the alias maps, with the upstream's name of the model in place of the client's. */
+export const withUpstreamModel = ({ call, ask, target }: Attempt): Parts =>
+  target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)
+
+function withoutDenied(
+  { headers, body, degraded }: Omit<WireRequest, 'path'> & { readonly body: Buffer },
+  table: readonly string[],
+): Omit<WireRequest, 'path'> {
+  const { 'anthropic-beta': given, ...others } = headers
+  const denied = deniedOf(given, table)
+  const edited = editTopLevel(body, { remove: denied.fields })
+  return {
+    headers: { ...others, ...(denied.beta !== undefined && { 'anthropic-beta': denied.beta }) },
+    body: edited.body,
+    degraded: [...degraded, ...denied.degraded, ...edited.removed.map(path => ({ path, action: 'dropped' }))],
+  }
+}

@@ -1,0 +1,77 @@
+import { isRecord, listOf, recordOf } from '../../platform/json.ts'
+import { dataOf, dataText } from '../bytes/frame-splitter.ts'
+import { stringEnd } from '../bytes/splice.ts'
+import { chatUsageOf } from '../tokens/stated-usage.ts'
+import { faultOf } from './answers.ts'
+import { StreamTap } from './stream-tap.ts'
+import type { UsageTap } from './wire.ts'
+
+/** What a chunk may say besides more text. Usage and finish reasons are null in most chunks. */
+const telling = /"(?:finish_reason|usage|error)"\s*:\s*[^\sn]|"index"\s*:\s*[1-9]|\[DONE\]/
+/** Where the text of a delta begins. */
+const textStart = /"(?:content|reasoning_content|reasoning|arguments|refusal)"\s*:\s*"/
+
+/** Reads along with a stream of Chat Completions. */
+export const createChatTap = (): UsageTap => new ChatTap()
+
+class ChatTap extends StreamTap {
+  override readonly takesPings = true
+  /** The choices that have come, and whether each has its end. */
+  readonly #choices = new Map<unknown, boolean>()
+
+  override get hasContent(): boolean {
+    return this.isUnderWay
+  }
+
+  protected override onFrame(frame: Buffer): void {
+    const text = frame.toString('latin1')
+    if (!text.includes('data:')) return
+    const found = textStart.exec(text)
+    if (found) {
+      const start = found.index + found[0].length
+      this.contentBytes += stringEnd(frame, start - 1) - start - 1
+    }
+    if (this.isUnderWay && !this.isFinishing && !telling.test(text)) {
+      this.frames++
+      return
+    }
+    const data = dataOf(frame)
+    if (data) this.#onData(data)
+    else if (dataText(frame) === '[DONE]') this.end ??= 'stop'
+  }
+
+  #onData(data: Readonly<Record<string, unknown>>): void {
+    this.frames++
+    if (isRecord(data['error']) || typeof data['error'] === 'string') {
+      this.fault ??= faultOf(data)
+      this.end ??= 'error'
+      return
+    }
+    const update = chatUsageOf(data['usage'])
+    if (update) {
+      this.counts = { ...this.counts, ...update }
+      this.hasFinalCount ||= update.output_tokens !== undefined
+    }
+    const choices = listOf(data['choices']).map(recordOf)
+    for (const choice of choices) this.#onChoice(choice)
+    if (this.end === undefined && choices.some(saysSomething)) this.isUnderWay = true
+    if (this.#choices.size > 0 && [...this.#choices.values()].every(isEnded => isEnded)) this.end ??= 'stop'
+  }
+
+  #onChoice({ index, finish_reason: reason }: Readonly<Record<string, unknown>>): void {
+    const isEnded = typeof reason === 'string' && reason !== ''
+    if (isEnded) this.stopReason = reason
+    this.#choices.set(index, isEnded || this.#choices.get(index) === true)
+  }
+}
+
+/** True for a chunk's choice that holds more than the role. */
+function saysSomething({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof reason === 'string') return true
+  return Object.entries(recordOf(delta)).some(([name, value]) => name !== 'role' && hasSubstance(value))
+}
+
+function hasSubstance(value: unknown): boolean {
+  if (Array.isArray(value) || typeof value === 'string') return value.length > 0
+  return value !== null && value !== undefined
+}

@@ -1,0 +1,127 @@
+import { providers } from '../../config/providers.ts'
+import { removals, type Splice, spliced } from '../bytes/body-edit.ts'
+import { type Member, membersAt } from '../bytes/json-members.ts'
+import { skipBlank, stringEnd } from '../bytes/splice.ts'
+import type { Target } from '../core/call.ts'
+import type { Degradation } from '../core/degradations.ts'
+import { sealPrefix } from '../core/reasoning-seal.ts'
+
+interface Cleaned {
+  readonly body: Buffer
+  /** One for each block that was cut out. */
+  readonly degraded: readonly Degradation[]
+}
+
+interface Options {
+  /** True: thinking without a signature goes too, since Claude refuses it. Other servers make such blocks themselves. */
+  readonly toClaude: boolean
+}
+
+const nothingCut: readonly Degradation[] = []
+
+/**
+ * `body`, a valid request in Anthropic's format, without the thinking that its upstream cannot take: that which carries
+ * another provider's state under our seal, and toward Claude also that without a signature. A message that held nothing
+ * else gets the smallest content that is legal (our choice: so turns keep alternating). Every other byte stays. Source:
+ * Gateway, section 2.1.
+ */
+export function withoutForeignThinking(body: Buffer, { toClaude }: Options): Cleaned {
+  if (!mayHoldForeignThinking(body, { toClaude })) return { body, degraded: nothingCut }
+  const splices: Splice[] = []
+  const degraded: Degradation[] = []
+  for (const { path, content } of contentsOf(body)) {
+    const blocks = membersAt(body, content.valueStart)
+    const foreign = blocks.filter(block => isForeign(body, block, toClaude))
+    if (foreign.length === 0) continue
+    if (foreign.length < blocks.length) splices.push(...removals(blocks, foreign))
+    else splices.push({ start: content.valueStart, end: content.end, text: filler })
+    for (const { key } of foreign) degraded.push({ path: `${path}.${key}`, action: 'dropped' })
+  }
+  return { body: spliced(body, splices), degraded }
+}
+
+interface Content {
+  readonly path: string
+  readonly content: Member
+}
+
+/** The contents of all messages. A key that stands twice counts twice: parsers disagree on which one is meant. */
+const contentsOf = (body: Buffer): readonly Content[] =>
+  named(body, skipBlank(body, 0), 'messages')
+    .flatMap(messages => membersAt(body, messages.valueStart))
+    .flatMap(message =>
+      named(body, message.valueStart, 'content').map(content => ({ path: `messages.${message.key}.content`, content })),
+    )
+
+const named = (body: Buffer, at: number, name: string): readonly Member[] =>
+  membersAt(body, at).filter(({ key }) => key === name)
+
+/** True when the upstream is Claude itself, which checks signatures; compatible servers make thinking without any. */
+export const isClaude = ({
+  protocol,
+  deployment: { provider, apiBase },
+}: Pick<Target, 'protocol' | 'deployment'>): boolean =>
+  protocol === 'vertex-anthropic' ||
+  protocol === 'bedrock-invoke' ||
+  (provider === 'anthropic' && apiBase === providers['anthropic']?.apiBase)
+
+/** An empty list or empty text would be refused. */
+const filler = '[{"type":"text","text":"..."}]'
+const sealedText = Buffer.from(`"${sealPrefix}`)
+const rareText = sealedText.subarray(-3)
+const thinkingText = Buffer.from('"thinking"')
+const colon = 0x3a
+const comma = 0x2c
+const quote = 0x22
+
+/** A quick look without parsing: false is certain. */
+export const mayHoldForeignThinking = (body: Buffer, { toClaude }: Options): boolean =>
+  mayHoldSealed(body) || (toClaude && mayHoldUnsigned(body))
+
+/** Quotes are everywhere: a search that starts at one would stop all the time. */
+const mayHoldSealed = (body: Buffer): boolean => body.includes(rareText) && body.includes(sealedText)
+
+/** A quick look without parsing: false is certain. A block's own text cannot fool it, since quotes are escaped there. */
+function mayHoldUnsigned(body: Buffer): boolean {
+  for (let at = body.indexOf(thinkingText); at >= 0; at = body.indexOf(thinkingText, at + thinkingText.length)) {
+    if (isValue(body, at) && !isSignedBehind(body, at + thinkingText.length)) return true
+  }
+  return false
+}
+
+/** True when the string at `at` is no key of an object but the value of one. */
+function isValue(body: Buffer, at: number): boolean {
+  let before = at - 1
+  while (before >= 0 && skipBlank(body, before) > before) before--
+  return body[before] === colon
+}
+
+/** True when a signature follows among the strings of the same object. */
+function isSignedBehind(body: Buffer, valueEnd: number): boolean {
+  let at = skipBlank(body, valueEnd)
+  while (body[at] === comma) {
+    const keyStart = skipBlank(body, at + 1)
+    const keyEnd = stringEnd(body, keyStart)
+    const valueStart = skipBlank(body, skipBlank(body, keyEnd) + 1)
+    if (body[valueStart] !== quote) return false
+    const end = stringEnd(body, valueStart)
+    if (end - valueStart > 2 && body.toString('latin1', keyStart, keyEnd) === '"signature"') return true
+    at = skipBlank(body, end)
+  }
+  return false
+}
+
+function isForeign(body: Buffer, block: Member, toClaude: boolean): boolean {
+  const fields = new Map(membersAt(body, block.valueStart).map(member => [member.key, member]))
+  const type = textOf(body, fields.get('type'))
+  if (type !== 'thinking' && type !== 'redacted_thinking') return false
+  const signature = textOf(body, fields.get('signature'))
+  const isSealed = signature.startsWith(sealPrefix) || textOf(body, fields.get('data')).startsWith(sealPrefix)
+  return isSealed || (toClaude && type === 'thinking' && signature === '')
+}
+
+/** The string that a member holds; empty for any other value. */
+function textOf(body: Buffer, member: Member | undefined): string {
+  if (!member || body[member.valueStart] !== quote) return ''
+  return JSON.parse(body.toString('utf8', member.valueStart, member.end)) as string
+}

@@ -1,0 +1,57 @@
+import { isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
+import { dataOf } from '../bytes/frame-splitter.ts'
+import { geminiUsageOf } from '../tokens/stated-usage.ts'
+import { faultOf } from './answers.ts'
+import { StreamTap } from './stream-tap.ts'
+import type { UsageTap } from './wire.ts'
+
+/** Reads along with a stream of Google's `streamGenerateContent`. */
+export const createGeminiTap = (): UsageTap => new GeminiTap()
+
+class GeminiTap extends StreamTap {
+  override readonly takesPings = true
+  override hasContent = false
+
+  protected override onFrame(frame: Buffer): void {
+    const data = dataOf(frame) ?? remainsOf(frame)
+    if (!data) return
+    this.frames++
+    if (isRecord(data['error'])) {
+      this.fault ??= faultOf(data)
+      this.end ??= 'error'
+      return
+    }
+    this.#onChunk(data)
+  }
+
+  #onChunk(chunk: Json): void {
+    const usage = geminiUsageOf(chunk['usageMetadata'])
+    if (usage) this.counts = { ...this.counts, ...usage }
+    const [candidate] = recordsOf(chunk['candidates'])
+    const parts = recordsOf(recordOf(candidate?.['content'])['parts'])
+    if (parts.length > 0) {
+      this.hasContent = true
+      this.contentBytes += parts.reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0)
+    }
+    const blocked = recordOf(chunk['promptFeedback'])['blockReason']
+    const reason = nonEmptyText(candidate?.['finishReason']) ?? nonEmptyText(blocked)
+    if (this.end === undefined && (parts.length > 0 || reason !== undefined)) this.isUnderWay = true
+    if (reason === undefined) return
+    this.stopReason = reason
+    this.hasFinalCount ||= usage?.output_tokens !== undefined
+    // No event says that the stream is over: the reason is the last that must come.
+    this.end ??= 'stop'
+  }
+}
+
+/** What a chunk says that is too long to be kept, such as one with a picture: reason and counts stand at its end. */
+function remainsOf(frame: Buffer): Json | undefined {
+  const text = frame.toString('latin1')
+  if (!text.startsWith('data:')) return undefined
+  const reason = /"finishReason"\s*:\s*"(\w+)"/.exec(text)?.[1]
+  const counts = [...text.matchAll(/"(\w+TokenCount)"\s*:\s*(\d+)/g)].map(([, name, count]) => [name, Number(count)])
+  return {
+    candidates: [{ content: { parts: [{}] }, ...(reason !== undefined && { finishReason: reason }) }],
+    ...(counts.length > 0 && { usageMetadata: Object.fromEntries(counts) }),
+  }
+}

@@ -1,0 +1,63 @@
+import { googleError } from '../../../contract/gemini.ts'
+import { nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
+import { type Splice, spliced } from '../bytes/body-edit.ts'
+import { stringEnd } from '../bytes/splice.ts'
+import type { Attempt } from '../core/call.ts'
+import type { Degradation } from '../core/degradations.ts'
+import { carrierStart } from '../formats/gemini/carried-state.ts'
+import { geminiUsageOf } from '../tokens/stated-usage.ts'
+import { ownHeaders } from '../upstream/headers.ts'
+import { geminiPath } from '../upstream/paths.ts'
+import { countedOr, readJson } from './answers.ts'
+import { createGeminiTap } from './gemini-tap.ts'
+import type { Wire } from './wire.ts'
+
+/** Google's `generateContent`, at Google itself and on Vertex AI. The model stands in the path. */
+export const rawGemini: Wire = {
+  request(attempt) {
+    const { body, degraded } = withoutCarriers(attempt.call.body)
+    return { path: geminiPath(attempt.target, methodOf(attempt)), headers: { ...ownHeaders }, body, degraded }
+  },
+  createTap: createGeminiTap,
+  readAnswer(body) {
+    const answer = recordOf(readJson(body))
+    const [candidate] = recordsOf(answer['candidates'])
+    const blocked = recordOf(answer['promptFeedback'])['blockReason']
+    return {
+      usage: countedOr(geminiUsageOf(answer['usageMetadata']), answer['candidates']),
+      stopReason: nonEmptyText(candidate?.['finishReason']) ?? nonEmptyText(blocked),
+    }
+  },
+  // Older clients of Google's cannot read the comments of event streams, so it is a chunk that says nothing.
+  ping: frame({ candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }),
+  failure: ({ code, message }) => frame(googleError(code, message)),
+  errorBody: ({ code, message }) => Buffer.from(JSON.stringify(googleError(code, message))),
+}
+
+function frame(value: object): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(value)}\n\n`)
+}
+
+function methodOf({ call, ask }: Attempt): string {
+  if (call.kind === 'gemini_count') return 'countTokens'
+  return ask.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+}
+
+/** Google's documented word for a signature that is not known. */
+const unknownSignature = '"skip_thought_signature_validator"'
+const opening = Buffer.from(`"${carrierStart}`)
+
+/** The body without thinking of other providers, which stands in signatures of ours that Google would refuse. */
+function withoutCarriers(body: Buffer): { readonly body: Buffer; readonly degraded: readonly Degradation[] } {
+  const splices: Splice[] = []
+  for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1)) {
+    // The same letters may stand in anybody's text.
+    const isSignature = /"thought(?:S|_s)ignature"\s*:\s*$/.test(body.toString('latin1', Math.max(0, at - 64), at))
+    if (isSignature) splices.push({ start: at, end: stringEnd(body, at), text: unknownSignature })
+  }
+  if (splices.length === 0) return { body, degraded: [] }
+  return {
+    body: spliced(body, splices),
+    degraded: [{ path: 'contents.thoughtSignature', action: 'signature_skipped' }],
+  }
+}

@@ -1,0 +1,80 @@
+import { openAiError } from '../../../contract/openai.ts'
+import { sseFrame } from '../../../contract/sse.ts'
+import { listOf, recordOf } from '../../platform/json.ts'
+import { estimateInputOf } from '../tokens/count-tokens.ts'
+import { chatUsageOf, responsesUsageOf } from '../tokens/stated-usage.ts'
+import { noTokens } from '../tokens/token-counts.ts'
+import { openAiHeaders } from '../upstream/headers.ts'
+import { countedOr, readJson, stopReasonOf } from './answers.ts'
+import { withUpstreamModel } from './anthropic-messages.ts'
+import { createChatTap } from './chat-tap.ts'
+import { createResponsesTap } from './responses-tap.ts'
+import type { Wire } from './wire.ts'
+
+/** What OpenAI's formats have in common; `path` stands behind the base address, which ends in `/v1`. */
+const openAiRequests = (path: string) =>
+  ({
+    request: attempt => ({
+      path,
+      headers: openAiHeaders(attempt.call),
+      body: withUpstreamModel(attempt),
+      degraded: [],
+    }),
+    estimateInput: body => estimateInputOf('chat', body),
+    ping: Buffer.from(': ping\n\n'),
+    errorBody: ({ code, message }) => Buffer.from(JSON.stringify(openAiError(code, message))),
+  }) as const satisfies Partial<Wire>
+
+/** OpenAI's models that think. Servers of others send what they think. */
+const thinking = /^(o\d|gpt-([5-9]|\d\d)(?!.*-chat))/
+
+/**
+ * Chat Completions. For Azure the base address is that of its v1 API, `https://<resource>.openai.azure.com/openai/v1`,
+ * which asks for no `api-version`.
+ */
+export const openAiChat: Wire = {
+  ...openAiRequests('/chat/completions'),
+  createTap: createChatTap,
+  readAnswer(body) {
+    const { usage, choices } = recordOf(readJson(body))
+    const [first] = listOf(choices).map(recordOf)
+    const reason = first?.['finish_reason']
+    return {
+      usage: countedOr(chatUsageOf(usage), choices),
+      stopReason: typeof reason === 'string' ? reason : undefined,
+    }
+  },
+  hidesThinking: ({ deployment: { provider }, upstreamModel }) =>
+    (provider === 'openai' || provider === 'azure') && thinking.test(upstreamModel),
+  failure: ({ code, message }) => Buffer.from(`data: ${JSON.stringify(openAiError(code, message))}\n\n`),
+}
+
+/** OpenAI's Responses. Azure's base address is that of its v1 API, as for Chat Completions. */
+export const openAiResponses: Wire = {
+  ...openAiRequests('/responses'),
+  createTap: createResponsesTap,
+  readAnswer(body) {
+    const response = recordOf(readJson(body))
+    return {
+      usage: countedOr(responsesUsageOf(response['usage'], response['output']), response['output']),
+      stopReason: stopReasonOf(response),
+    }
+  },
+  failure({ code, message }, frames) {
+    const { error } = openAiError(code, message)
+    // Each event of this format is numbered, from 0.
+    const data = { type: 'error', code: error.code, message, param: null, sequence_number: frames }
+    return Buffer.from(sseFrame({ event: 'error', data: JSON.stringify(data) }))
+  },
+}
+
+/** OpenAI's embeddings: never streamed, and without output tokens. */
+export const openAiEmbeddings: Wire = {
+  ...openAiRequests('/embeddings'),
+  createTap: createChatTap,
+  failure: openAiChat.failure,
+  readAnswer(body) {
+    const stated = chatUsageOf(recordOf(readJson(body))['usage'])
+    return { usage: { ...noTokens, ...stated, estimated: stated === undefined }, stopReason: undefined }
+  },
+}

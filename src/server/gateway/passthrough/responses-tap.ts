@@ -1,0 +1,87 @@
+import { isRecord, jsonOr, recordOf } from '../../platform/json.ts'
+import { dataOf } from '../bytes/frame-splitter.ts'
+import { stringEnd } from '../bytes/splice.ts'
+import { responsesUsageOf } from '../tokens/stated-usage.ts'
+import { faultOf, stopReasonOf } from './answers.ts'
+import { StreamTap } from './stream-tap.ts'
+import type { UsageTap } from './wire.ts'
+
+/** What says no more than that the request has been taken. */
+const opening = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const endings = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+
+/** Reads along with a stream of OpenAI's Responses. */
+export const createResponsesTap = (): UsageTap => new ResponsesTap()
+
+class ResponsesTap extends StreamTap {
+  override hasContent = false
+  override readonly takesPings = true
+
+  protected override onFrame(frame: Buffer): void {
+    const name = eventName(frame)
+    if (name === undefined || (this.isFinishing && dataOf(frame) === undefined)) return
+    this.frames++
+    if (endings.has(name)) this.#onEnding(name, frame)
+    else if (name === 'error') {
+      this.fault ??= faultOf(dataOf(frame))
+      this.end ??= 'error'
+    } else if (!opening.has(name)) this.#onProgress(name, frame)
+  }
+
+  #onEnding(name: string, frame: Buffer): void {
+    const response = dataOf(frame)?.['response']
+    // The answer once more, whole: one too long to be kept has its usage near the end.
+    const usage = isRecord(response) ? response['usage'] : lastUsage(frame)
+    const update = responsesUsageOf(usage, recordOf(response)['output'])
+    this.counts = { ...this.counts, ...update }
+    this.hasFinalCount ||= update.output_tokens !== undefined
+    this.stopReason = isRecord(response) ? stopReasonOf(response) : name.slice('response.'.length)
+    if (name === 'response.failed') {
+      this.fault ??= faultOf(response)
+      this.end ??= 'error'
+      return
+    }
+    if (this.end === undefined) this.isUnderWay = true
+    this.end ??= 'stop'
+  }
+
+  #onProgress(name: string, frame: Buffer): void {
+    if (this.end === undefined) this.isUnderWay = true
+    this.hasContent = true
+    // The ending tells of all of them, unless it is too long to be kept or never comes.
+    if (name === 'response.web_search_call.completed')
+      this.counts = { ...this.counts, web_searches: this.counts.web_searches + 1 }
+    if (!name.endsWith('.delta')) return
+    const at = frame.indexOf(deltaKey)
+    if (at >= 0) this.contentBytes += stringEnd(frame, at + deltaKey.length - 1) - at - deltaKey.length - 1
+  }
+}
+
+const deltaKey = Buffer.from('"delta":"')
+const typeKey = /"type"\s*:\s*"([\w.]+)"/
+
+/** Of the `event:` line, else of the type, which comes first in the data. */
+function eventName(frame: Buffer): string | undefined {
+  const start = frame.toString('latin1', 0, 256)
+  return (/^event:\s*([\w.]+)/.exec(start) ?? typeKey.exec(start))?.[1] ?? typeOf(frame)
+}
+
+function typeOf(frame: Buffer): string | undefined {
+  const type = dataOf(frame)?.['type']
+  return typeof type === 'string' ? type : undefined
+}
+
+/** The last `usage` object in a text that is cut in its middle. */
+function lastUsage(frame: Buffer): unknown {
+  const at = frame.lastIndexOf('"usage":')
+  if (at < 0) return undefined
+  const text = frame.toString('utf8', at + '"usage":'.length)
+  // Usage holds objects, but no strings.
+  let depth = 0
+  for (let place = 0; place < text.length; place++) {
+    if (text[place] === '{') depth++
+    if (text[place] === '}') depth--
+    if (depth === 0 && text[place] === '}') return recordOf(jsonOr(text.slice(0, place + 1), undefined))
+  }
+  return undefined
+}

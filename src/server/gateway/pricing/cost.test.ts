@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Rates, TieredRate } from '../../config/config.ts'
+import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
+import { costOf, createAppliedRates } from './cost.ts'
+import { flatRate } from './rates.ts'
+
+/** Claude Opus 5.5. */
+const opus: Rates = {
+  input: flatRate(4),
+  output: flatRate(20),
+  cacheRead: flatRate(0.2),
+  cacheWrite5m: flatRate(5),
+  cacheWrite1h: flatRate(8),
+}
+
+const long = (base: number, rate: number): TieredRate => ({ base, tiers: [{ above: 200_000, rate }] })
+
+/** Gemini 3.1 Pro. */
+const gemini: Rates = { input: long(2, 4), output: long(12, 18), cacheRead: long(0.2, 0.4) }
+
+const worked: readonly (readonly [example: string, Rates, Partial<TokenCounts>, string | undefined])[] = [
+  ['no tokens', opus, {}, '0'],
+  ['1,000 in and 500 out', opus, { input_tokens: 1_000, output_tokens: 500 }, '0.014'],
+  ['one token', opus, { input_tokens: 1 }, '0.000004'],
+  ['a million of each kind', opus, { input_tokens: 1e6, output_tokens: 1e6, cache_read_tokens: 1e6 }, '24.2'],
+  ['cached reads', opus, { input_tokens: 10, cache_read_tokens: 100_000, output_tokens: 100 }, '0.02204'],
+  ['writes for 5 minutes', opus, { cache_write_5m_tokens: 3_000 }, '0.015'],
+  ['writes for an hour', opus, { cache_write_1h_tokens: 3_000 }, '0.024'],
+  ['both writes in one call', opus, { cache_write_5m_tokens: 1_000, cache_write_1h_tokens: 1_000 }, '0.013'],
+  ['up to the tier', gemini, { input_tokens: 200_000, output_tokens: 1_000 }, '0.412'],
+  ['above the tier all tokens cost more', gemini, { input_tokens: 200_001, output_tokens: 1_000 }, '0.818004'],
+  ['cached tokens count for the tier', gemini, { input_tokens: 1, cache_read_tokens: 200_000 }, '0.080004'],
+  ['output does not count for the tier', gemini, { input_tokens: 1_000, output_tokens: 300_000 }, '3.602'],
+  ['a rate that is not stated', gemini, { input_tokens: 1, cache_write_5m_tokens: 1 }, undefined],
+  ['a rate that is not stated and not needed', { input: flatRate(0.02) }, { input_tokens: 8 }, '0.00000016'],
+  ['output without its rate', { input: flatRate(0.02) }, { input_tokens: 8, output_tokens: 1 }, undefined],
+  ['a price of 0 that somebody stated', { input: flatRate(0), output: flatRate(0) }, { input_tokens: 9 }, '0'],
+  ['no rates at all', {}, { output_tokens: 1 }, undefined],
+]
+
+for (const [example, rates, tokens, expected] of worked) {
+  test(`the cost of a call: ${example}`, () => assert.equal(costOf(rates, { ...noTokens, ...tokens }), expected))
+}
+
+test('a cost is exact, however small the rate and however many the tokens', () => {
+  // 0.1 and 0.2 have no exact binary form; summed as floats a million calls would be off.
+  assert.equal(costOf({ input: flatRate(0.1) }, { ...noTokens, input_tokens: 3 }), '0.0000003')
+  const tokens = { ...noTokens, input_tokens: 9_007_199_254_740_991 }
+  assert.equal(costOf({ input: flatRate(0.000001) }, tokens), '9007.199254740991')
+})
+
+test('the rates that were applied are told per token, as exact decimals, by the tier of the call', () => {
+  const applied = createAppliedRates(gemini)
+  const short = { ...noTokens, input_tokens: 200_000 }
+  const rates = { input: '0.000002', cache_read: '0.0000002', output: '0.000012' }
+  assert.deepEqual(applied(short), rates)
+  assert.deepEqual(applied({ ...short, cache_read_tokens: 1 }), {
+    input: '0.000004',
+    cache_read: '0.0000004',
+    output: '0.000018',
+  })
+  assert.deepEqual(applied(short), rates)
+})

@@ -1,0 +1,88 @@
+import type { RateName, Rates, TieredRate } from '../../config/config.ts'
+import type { TokenCounts } from '../tokens/token-counts.ts'
+import { rateAt } from './rates.ts'
+
+/**
+ * What a call costs: US dollars as an exact decimal, such as `0.0042`. Undefined when a rate that it needs is not known.
+ * The call's whole input, cached tokens included, decides on the tier. Fees that no token counts, such as those of web
+ * searches, are not in it.
+ */
+export function costOf(rates: Rates, tokens: TokenCounts): string | undefined {
+  const { input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } = tokens
+  const inputTokens = inputOf(tokens)
+  const parts: [number, TieredRate | undefined][] = [
+    [input_tokens, rates.input],
+    [cache_read_tokens, rates.cacheRead],
+    [cache_write_5m_tokens, rates.cacheWrite5m],
+    [cache_write_1h_tokens, rates.cacheWrite1h],
+    [output_tokens, rates.output],
+  ]
+  let picoDollars = 0n
+  for (const [count, rate] of parts) {
+    if (count === 0) continue
+    if (!rate) return undefined
+    picoDollars += BigInt(count) * perToken(rateAt(rate, inputTokens))
+  }
+  return usdOf(picoDollars)
+}
+
+/** A dollar per million tokens is a million pico-dollars per token, so rates and sums are whole numbers. */
+export const perToken = (rate: number): bigint => BigInt(Math.round(rate * 1e6))
+
+const picoDigits = 12
+
+/** Pico-dollars as an exact decimal of US dollars. */
+export function usdOf(picoDollars: bigint): string {
+  const digits = picoDollars.toString().padStart(picoDigits + 1, '0')
+  const fraction = digits.slice(-picoDigits).replace(/0+$/, '')
+  return `${digits.slice(0, -picoDigits)}${fraction && `.${fraction}`}`
+}
+
+const picoDollarsOf = (usd: string): bigint => {
+  const [whole = '', fraction = ''] = usd.split('.')
+  return BigInt(`${whole}${fraction.slice(0, picoDigits).padEnd(picoDigits, '0')}`)
+}
+
+/** The lesser of two exact decimals. */
+export const lesserUsd = (one: string, other: string): string =>
+  picoDollarsOf(other) < picoDollarsOf(one) ? other : one
+
+const inputOf = (tokens: TokenCounts): number =>
+  tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_5m_tokens + tokens.cache_write_1h_tokens
+
+const spelt: Readonly<Record<RateName, string>> = {
+  input: 'input',
+  cacheRead: 'cache_read',
+  cacheWrite5m: 'cache_write_5m',
+  cacheWrite1h: 'cache_write_1h',
+  output: 'output',
+}
+
+/** By kind of token: US dollars per token as exact decimals. */
+export type AppliedRates = Readonly<Record<string, string>>
+
+/**
+ * Tells the rates that the cost of a call is made of. Most calls of a model have the same ones: they are spelt out once
+ * for each tier.
+ */
+export function createAppliedRates(rates: Rates): (tokens: TokenCounts) => AppliedRates {
+  const thresholds = [...new Set(Object.values(rates).flatMap(({ tiers }) => tiers.map(({ above }) => above)))]
+  const byTier = new Map<number, AppliedRates>()
+  return tokens => {
+    const inputTokens = thresholds.length === 0 ? 0 : inputOf(tokens)
+    const tier = thresholds.filter(above => inputTokens > above).length
+    const known = byTier.get(tier)
+    if (known) return known
+    const applied = appliedAt(rates, inputTokens)
+    byTier.set(tier, applied)
+    return applied
+  }
+}
+
+const appliedAt = (rates: Rates, inputTokens: number): AppliedRates =>
+  Object.fromEntries(
+    (Object.keys(spelt) as RateName[]).flatMap(name => {
+      const rate = rates[name]
+      return rate ? [[spelt[name], usdOf(perToken(rateAt(rate, inputTokens)))]] : []
+    }),
+  )

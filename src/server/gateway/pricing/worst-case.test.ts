@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import type { TieredRate } from '../../config/config.ts'
+import { type InputBound, inputBoundOf } from '../tokens/input-bound.ts'
+import { noTokens } from '../tokens/token-counts.ts'
+import { costOf, createAppliedRates } from './cost.ts'
+import type { ModelFacts } from './price-book.ts'
+import { flatRate, type KnownRates } from './rates.ts'
+import { worstCase } from './worst-case.ts'
+
+const factsOf = (rates: KnownRates | undefined, more: Partial<ModelFacts> = {}): ModelFacts => ({
+  ...more,
+  ...(rates && { price: { rates, source: 'config', label: 'config', applied: createAppliedRates(rates) } }),
+})
+const flat = (input: number, output: number): KnownRates => ({
+  input: flatRate(input),
+  output: flatRate(output),
+  cacheRead: flatRate(input / 10),
+  cacheWrite5m: flatRate(input * 1.25),
+  cacheWrite1h: flatRate(input * 2),
+})
+const input: InputBound = { textBytes: 9_500, images: 0, providerCalls: 0, tools: 0, fillsWindow: false, answers: 1 }
+const call = { input, maxTokens: 1_000, hasOutput: true, bytesPerToken: 1 }
+const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({ upstreamModel, facts })
+const opus = candidate(factsOf(flat(5, 25), { contextWindow: 200_000, maxOutput: 64_000 }))
+
+test('the worst case is all input written to the long cache, and all output that was asked for', () => {
+  // 10,000 x 10 + 1,000 x 25, in millionths of a dollar.
+  assert.deepEqual(worstCase(call, [opus]), { amountUsd: '0.125', tokens: 11_000 })
+})
+
+test('the dearest of the candidates counts, wherever it stands', () => {
+  const cheap = candidate(factsOf(flat(1, 2)))
+  assert.deepEqual(worstCase(call, [cheap, opus, cheap]), worstCase(call, [opus]))
+})
+
+test('a candidate without a price is left out; with no other there is no amount', () => {
+  const unpriced = candidate(factsOf(undefined))
+  const { output: _, ...inputOnly } = flat(1, 1)
+  const half = candidate(factsOf(inputOnly))
+  assert.deepEqual(worstCase(call, [unpriced, opus]), worstCase(call, [opus]))
+  assert.deepEqual(worstCase(call, [unpriced, half]), { amountUsd: null, tokens: 11_000, unknown: 'price' })
+})
+
+test('a tier that the input can come into counts, one beyond it does not', () => {
+  const tiered = (above: number): KnownRates => ({ ...flat(1, 1), output: { base: 1, tiers: [{ above, rate: 100 }] } })
+  assert.equal(worstCase(call, [candidate(factsOf(tiered(9_999)))]).amountUsd, '0.12')
+  assert.equal(worstCase(call, [candidate(factsOf(tiered(10_000)))]).amountUsd, '0.021')
+})
+
+test('without max_tokens the longest answer of the model counts, and every answer counts', () => {
+  const open = { ...call, maxTokens: 0 }
+  assert.equal(worstCase(open, [opus]).tokens, 74_000)
+  assert.equal(worstCase({ ...open, input: { ...input, answers: 3 } }, [opus]).tokens, 202_000)
+  assert.equal(worstCase(open, [candidate(factsOf(flat(5, 25), { contextWindow: 8_000 }))]).tokens, 18_000)
+  assert.deepEqual(worstCase(open, [opus, candidate(factsOf(flat(5, 25)))]), {
+    amountUsd: null,
+    tokens: null,
+    unknown: 'output',
+  })
+  // Embeddings have none.
+  assert.equal(worstCase({ ...open, hasOutput: false }, [candidate(factsOf(flat(5, 25)))]).amountUsd, '0.1')
+})
+
+test('what is not in the body fills the window of the model; an unknown window bounds nothing', () => {
+  const open = { ...call, input: { ...input, fillsWindow: true } }
+  assert.equal(worstCase(open, [opus]).tokens, 211_000)
+  assert.deepEqual(worstCase(open, [candidate(factsOf(flat(1, 1)))]), {
+    amountUsd: null,
+    tokens: null,
+    unknown: 'input',
+  })
+})
+
+test('pictures, tools and searches of the provider have a bound each; more bytes a token make smaller holds', () => {
+  const rich = { ...input, textBytes: 1_000, images: 2, tools: 3, providerCalls: 1 }
+  assert.equal(worstCase({ ...call, input: rich }, [opus]).tokens, 1_000 + 20_000 + 3_000 + 25_000 + 500 + 1_000)
+  assert.equal(worstCase({ ...call, bytesPerToken: 4 }, [opus]).tokens, 2_375 + 500 + 1_000)
+  assert.equal(
+    worstCase({ ...call, input: { ...input, images: 1 } }, [candidate(opus.facts, 'gpt-4o-mini')]).tokens,
+    61_000,
+  )
+})
+
+test('an upstream that raises a low limit is covered', () => {
+  assert.equal(worstCase({ ...call, maxTokens: 1 }, [opus]).tokens, 10_016)
+})
+
+const rate = fc.integer({ min: 0, max: 100_000_000 }).map(micro => micro / 1e6)
+const tieredRate: fc.Arbitrary<TieredRate> = fc.record({
+  base: rate,
+  tiers: fc
+    .uniqueArray(fc.integer({ min: 1, max: 20_000 }), { maxLength: 3 })
+    .chain(above =>
+      fc.tuple(...above.sort((a, b) => a - b).map(from => fc.record({ above: fc.constant(from), rate }))),
+    ),
+})
+const anyRates: fc.Arbitrary<KnownRates> = fc.record({
+  input: tieredRate,
+  output: tieredRate,
+  cacheRead: tieredRate,
+  cacheWrite5m: tieredRate,
+  cacheWrite1h: tieredRate,
+})
+
+const text = fc.string({ unit: 'grapheme', maxLength: 300 })
+const block = fc.oneof(
+  fc.record({ type: fc.constant('text'), text }),
+  fc.constant({ type: 'image', source: { type: 'url', url: 'https://x/y' } }),
+)
+const message = fc.record({ role: fc.constant('user'), content: fc.array(block) })
+const situation = fc.record({
+  request: fc.record({ system: text, messages: fc.array(message) }),
+  maxTokens: fc.integer({ min: 1, max: 10_000 }),
+  rates: anyRates,
+  /** Of what can be read, and how that is split over the four kinds of input; of what may be answered. */
+  shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+})
+type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never
+
+/** The tokens that a body is read as: one of text is a byte at least, those of a picture are bounded by its kind. */
+function usageOf({ request, maxTokens, shares }: Situation) {
+  const content = request.messages.flatMap(entry => entry.content)
+  const texts = [request.system, ...content.flatMap(part => ('text' in part ? [part.text] : []))]
+  const images = content.filter(({ type }) => type === 'image').length
+  const readable = texts.reduce((sum, words) => sum + Buffer.byteLength(words), 0) + images * 10_000
+  const [all = 0, plain = 0, read = 0, short = 0, long = 0, answered = 0] = shares
+  const part = (share: number) => Math.floor((readable * all * share) / (plain + read + short + long || 1))
+  return {
+    ...noTokens,
+    input_tokens: part(plain),
+    cache_read_tokens: part(read),
+    cache_write_5m_tokens: part(short),
+    cache_write_1h_tokens: part(long),
+    output_tokens: Math.floor(maxTokens * answered),
+  }
+}
+
+const isCovered = fc.property(situation, given => {
+  const body = Buffer.from(JSON.stringify(given.request))
+  const bound = inputBoundOf(body, JSON.parse(body.toString()))
+  const { amountUsd } = worstCase({ ...call, input: bound, maxTokens: given.maxTokens }, [
+    candidate(factsOf(given.rates)),
+  ])
+  return picoOf(costOf(given.rates, usageOf(given)) ?? '') <= picoOf(amountUsd ?? '')
+})
+
+test('the bound is never below the cost of any usage that is possible for a body', () =>
+  fc.assert(isCovered, { numRuns: 500 }))
+
+const picoOf = (usd: string): bigint => {
+  const [dollars = '', fraction = ''] = usd.split('.')
+  return BigInt(dollars) * 10n ** 12n + BigInt(fraction.padEnd(12, '0'))
+}

@@ -1,0 +1,98 @@
+import type { TieredRate } from '../../config/config.ts'
+import type { InputBound } from '../tokens/input-bound.ts'
+import { perToken, usdOf } from './cost.ts'
+import type { ModelFacts } from './price-book.ts'
+
+/** A model that may serve a call. */
+export interface Candidate {
+  readonly upstreamModel: string
+  readonly facts: ModelFacts
+}
+
+interface Call {
+  readonly input: InputBound
+  /** 0 when the request names none. */
+  readonly maxTokens: number
+  /** False for embeddings. */
+  readonly hasOutput: boolean
+  /** How many bytes of text count as one token; 1 is never too few. */
+  readonly bytesPerToken: number
+}
+
+/** What a call can use at most, whichever of the candidates serves it. */
+export interface WorstCase {
+  /** US dollars as an exact decimal; null: nobody can tell. */
+  readonly amountUsd: string | null
+  /** Null: nobody can tell. */
+  readonly tokens: number | null
+  /** Why nobody can tell. */
+  readonly unknown?: 'price' | 'output' | 'input'
+}
+
+/**
+ * The dearest that the call can become: all of its input at the highest rate for input, all output that it may have at the
+ * highest rate for output. Candidates without a price are left out; with none left there is no amount. Our choice where a
+ * figure is missing: no amount rather than a guess. Source: Gateway, section 4.
+ */
+export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCase {
+  let most = 0n
+  let tokens = 0
+  let isPriced = false
+  for (const { upstreamModel, facts } of candidates) {
+    const input = inputTokens(call, upstreamModel, facts)
+    if (input === undefined) return { amountUsd: null, tokens: null, unknown: 'input' }
+    const output = outputTokens(call, facts)
+    if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
+    tokens = Math.max(tokens, input + output)
+    const cost = costAtMost({ input, output }, facts)
+    if (cost === undefined) continue
+    isPriced = true
+    if (cost > most) most = cost
+  }
+  return isPriced ? { amountUsd: usdOf(most), tokens } : { amountUsd: null, tokens, unknown: 'price' }
+}
+
+/** What providers add to a request on their own: the frame of a conversation, and the instructions for tools. */
+const tokensAround = 500
+const tokensPerTool = 1_000
+/** What one search or one fetched page adds. Our choice: no provider states a limit. */
+const tokensPerProviderCall = 25_000
+/** The largest picture at its finest; some models of OpenAI count pictures as 33 times as many tokens, at a lower price. */
+const tokensPerImage = 10_000
+const tokensPerImageOf: readonly (readonly [names: RegExp, tokens: number])[] = [[/gpt-4o-mini/, 50_000]]
+
+function inputTokens({ input, bytesPerToken }: Call, model: string, { contextWindow }: ModelFacts): number | undefined {
+  const window = input.fillsWindow ? contextWindow : 0
+  if (window === undefined) return undefined
+  const perImage = tokensPerImageOf.find(([names]) => names.test(model))?.[1] ?? tokensPerImage
+  return (
+    Math.ceil(input.textBytes / bytesPerToken) +
+    input.images * perImage +
+    input.providerCalls * tokensPerProviderCall +
+    input.tools * tokensPerTool +
+    tokensAround +
+    window
+  )
+}
+
+/** Some upstreams take no lower limit than this, so that one is raised to it. */
+const leastOutput = 16
+
+function outputTokens({ input, maxTokens, hasOutput }: Call, facts: ModelFacts): number | undefined {
+  if (!hasOutput) return 0
+  const each = maxTokens === 0 ? (facts.maxOutput ?? facts.contextWindow) : Math.max(maxTokens, leastOutput)
+  return each === undefined ? undefined : each * input.answers
+}
+
+/** Pico-dollars; undefined without a price. */
+function costAtMost({ input, output }: { input: number; output: number }, { price }: ModelFacts): bigint | undefined {
+  if (!price || (output > 0 && !price.rates.output)) return undefined
+  const { output: outputRate, ...inputRates } = price.rates
+  const dearest = Math.max(...Object.values(inputRates).map(rate => highestRate(rate, input)))
+  const cost = BigInt(input) * perToken(dearest)
+  return outputRate ? cost + BigInt(output) * perToken(highestRate(outputRate, input)) : cost
+}
+
+/** Of all tiers that a call with so many tokens of input, or fewer, can come into. */
+const highestRate = ({ base, tiers }: TieredRate, input: number): number =>
+  Math.max(base, ...tiers.flatMap(({ above, rate }) => (above < input ? [rate] : [])))

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
+import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import { watchLoopDelay } from '../../platform/loop-delay.ts'
+
+const ask = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
+
+test('while the event loop is late new calls are 529 with retry-after; running streams go on', async () => {
+  let delayMs = 0
+  const upstream = await startScriptedUpstream({ script: [{ text: 'whole', holdAtFrame: 3 }] })
+  const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url)], loopDelayMs: () => delayMs })
+  after(async () => {
+    await app.stop()
+    await upstream.stop()
+  })
+  const running = await app.post({ ...ask, stream: true })
+  delayMs = 51
+  for (const stream of [true, false]) {
+    const refused = await app.post({ ...ask, stream })
+    const { error } = (await refused.json()) as { error: { type: string } }
+    assert.deepEqual([refused.status, error.type, refused.headers.get('retry-after')], [529, 'overloaded_error', '2'])
+  }
+  upstream.release()
+  assert.match(await running.text(), /message_stop/)
+  delayMs = 50
+  const again = await app.post({ ...ask, stream: true })
+  upstream.release()
+  assert.equal(again.status, 200)
+  assert.equal(upstream.requests.length, 2)
+})
+
+/** Keeps the event loop from doing anything else. */
+function block(ms: number): void {
+  const untilMs = performance.now() + ms
+  while (performance.now() < untilMs);
+}
+
+test('a loop that has time to sleep is not late, whatever the machine does', async () => {
+  const delay = watchLoopDelay()
+  after(() => delay.stop())
+  const untilMs = performance.now() + 1_300
+  while (performance.now() < untilMs) {
+    await new Promise(resolve => setTimeout(resolve, 25))
+    assert.equal(delay.meanMs, 0)
+  }
+})
+
+test('a loop that is late again and again is seen to be late after a second', async () => {
+  const delay = watchLoopDelay()
+  after(() => delay.stop())
+  const untilMs = performance.now() + 5_000
+  while (delay.meanMs <= 50 && performance.now() < untilMs) {
+    block(120)
+    await new Promise(setImmediate)
+  }
+  assert.ok(delay.meanMs > 50, `${delay.meanMs} ms`)
+})

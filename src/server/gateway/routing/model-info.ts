@@ -1,0 +1,65 @@
+import type { Model, ModelInfo } from '../../../contract/models.ts'
+import type { DeployedModel } from '../core/call.ts'
+
+/** What LiteLLM calls a provider, where it is not as here. */
+const providerNames: Readonly<Record<string, string>> = { vertex: 'vertex_ai', 'openai-compatible': 'openai' }
+
+interface Abilities {
+  readonly reads: boolean | null
+  readonly calls: boolean | null
+  readonly reasons: boolean | null
+}
+
+const all: Abilities = { reads: true, calls: true, reasons: true }
+const allButReasoning: Abilities = { ...all, reasons: false }
+const unknown: Abilities = { reads: null, calls: null, reasons: null }
+
+/** What models can do, by their names. Source: the providers' own pages. */
+const abilities: readonly (readonly [names: RegExp, Abilities])[] = [
+  [/claude-(3-7|4|(opus|sonnet|haiku|fable)-[4-9])/, all],
+  [/claude-3/, allButReasoning],
+  [/gpt-[56](?!.*(chat|image|audio))/, all],
+  [/gpt-4(o|-1)(?!.*(audio|realtime|transcribe|tts|search))/, allButReasoning],
+  [/gemini-(2-5|3)(?!.*(image|tts|live|audio))/, all],
+]
+
+function abilitiesOf(upstreamModel: string): Abilities {
+  const name = upstreamModel.toLowerCase().replaceAll('.', '-')
+  return abilities.find(([names]) => names.test(name))?.[1] ?? unknown
+}
+
+/** A rate is stated for a million tokens; the division alone would leave digits that nobody has stated. */
+const perToken = (rate: number | null | undefined): number | null =>
+  rate === null || rate === undefined ? null : Number((rate / 1e6).toPrecision(12))
+
+/** A model in LiteLLM's shape. It names no key and no address. */
+export function modelInfo(model: Model, { deployment, upstreamModel }: DeployedModel): ModelInfo {
+  const { id, context_window: input = null, max_output_tokens: output = null, pricing } = model
+  const provider = providerNames[deployment.provider] ?? deployment.provider
+  const { reads, calls, reasons } = abilitiesOf(upstreamModel)
+  return {
+    model_name: id,
+    litellm_params: { model: `${provider}/${upstreamModel}` },
+    model_info: {
+      id: deployment.alias === id ? deployment.id : `${deployment.id}:${id}`,
+      key: upstreamModel,
+      db_model: false,
+      max_tokens: output ?? input,
+      max_input_tokens: input,
+      max_output_tokens: output,
+      input_cost_per_token: perToken(pricing?.input),
+      output_cost_per_token: perToken(pricing?.output),
+      cache_read_input_token_cost: perToken(pricing?.cache_read),
+      cache_creation_input_token_cost: perToken(pricing?.cache_write_5m),
+      cache_creation_input_token_cost_above_1hr: perToken(pricing?.cache_write_1h),
+      litellm_provider: provider,
+      mode: /embed/i.test(upstreamModel) ? 'embedding' : 'chat',
+      supports_vision: reads,
+      supports_function_calling: calls,
+      supports_tool_choice: calls,
+      supports_pdf_input: reads,
+      supports_reasoning: reasons,
+      supports_prompt_caching: pricing ? pricing.cache_read < pricing.input : null,
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AppError } from '../../platform/errors.ts'
+import { OutboundRefused } from '../../platform/outbound.ts'
+import { errors } from '../../platform/undici.ts'
+import type { Refusal } from '../core/call.ts'
+import { errorClassOf, isBroken, verdictOf } from './retryable.ts'
+
+const refusal = (status: number, rest: Partial<Refusal> = {}): Refusal => ({
+  outcome: 'refused',
+  status,
+  headers: {},
+  body: Buffer.from('{}'),
+  ...rest,
+})
+
+const statuses = [
+  [400, 'final'],
+  [401, 'elsewhere'],
+  [402, 'final'],
+  [403, 'elsewhere'],
+  [404, 'final'],
+  [408, 'again'],
+  [409, 'again'],
+  [413, 'final'],
+  [415, 'final'],
+  [422, 'final'],
+  [429, 'again'],
+  [500, 'again'],
+  [501, 'final'],
+  [502, 'again'],
+  [503, 'again'],
+  [504, 'again'],
+  [529, 'again'],
+] as const
+
+for (const [status, expected] of statuses) {
+  test(`F14: a ${status} of the upstream is tried: ${expected}`, () =>
+    assert.equal(verdictOf(refusal(status)), expected))
+}
+
+test('what only another model can do is not tried again, whatever its status', () => {
+  for (const reason of ['context_window', 'policy'] as const)
+    for (const status of [400, 403, 529]) assert.equal(verdictOf(refusal(status, { reason })), 'final')
+})
+
+const failures = [
+  ['a connection that fails', new AppError('upstream_unreachable', 'x', { cause: new Error('ECONNRESET') }), 'again'],
+  [
+    'an address that may not be called',
+    new AppError('upstream_unreachable', 'x', { cause: new OutboundRefused('x:1') }),
+    'elsewhere',
+  ],
+  [
+    'no first byte in time',
+    new AppError('upstream_timeout', 'x', { cause: new errors.HeadersTimeoutError() }),
+    'again',
+  ],
+  [
+    'silence in the hold-back window',
+    new AppError('upstream_timeout', 'x', { cause: new errors.BodyTimeoutError() }),
+    'again',
+  ],
+  ['the total time used up', new AppError('upstream_timeout', 'x'), 'elsewhere'],
+  ['a credential that cannot be made', new AppError('unauthorized', 'x'), 'elsewhere'],
+  ['a request that has no equivalent', new AppError('invalid_request', 'x'), 'final'],
+  ['a fault of ours', new AppError('internal', 'x'), 'final'],
+] as const
+
+for (const [name, failure, expected] of failures) {
+  test(`${name} is tried: ${expected}`, () => assert.equal(verdictOf(failure), expected))
+}
+
+test('a bad credential or a closed address needs an operator; a time-out does not', () => {
+  assert.equal(isBroken(refusal(401)), true)
+  assert.equal(isBroken(failures[1][1]), true)
+  assert.equal(isBroken(failures[4][1]), false)
+  assert.equal(isBroken(refusal(500)), false)
+})
+
+test('the class of an error holds nothing that an upstream said', () => {
+  assert.equal(errorClassOf(refusal(429, { body: Buffer.from('sk-secret') })), 'http_429')
+  assert.equal(errorClassOf(new AppError('upstream_timeout', 'sk-secret')), 'upstream_timeout')
+})

@@ -1,0 +1,22 @@
+import type { Protocol, Protocols } from '../../config/config.ts'
+import type { DeployedModel } from '../core/call.ts'
+
+/** OpenAI's models that only one of its protocols serves. Source: their pages in OpenAI's list of models. */
+const single: readonly (readonly [names: RegExp, Protocol])[] = [
+  [/^(gpt-[\d.]+-(codex|pro)\b|codex-|o\d(-mini)?-(pro|deep-research)\b|computer-use)/, 'openai-responses'],
+  [/^(gpt-audio|gpt-.*-(audio-preview|search-preview|search-api))/, 'openai-chat'],
+]
+
+/**
+ * The protocols that a model can be called in, the default first: those of its deployment, but where that serves both of
+ * OpenAI's and the model's name is known to be in one of them alone.
+ */
+export function protocolsOf({ deployment: { protocols }, upstreamModel }: DeployedModel): Protocols {
+  if (!protocols.includes('openai-chat') || !protocols.includes('openai-responses')) return protocols
+  const name = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1)
+  const only = single.find(([names]) => names.test(name))?.[1]
+  if (only === undefined) return protocols
+  const other: Protocol = only === 'openai-chat' ? 'openai-responses' : 'openai-chat'
+  const [first = only, ...others] = protocols.filter(protocol => protocol !== other)
+  return [first, ...others]
+}

@@ -1,0 +1,55 @@
+import type { Attempt, CallKind, Outcome, Refusal, Sink } from '../core/call.ts'
+import { parsedObject } from '../core/request.ts'
+import { estimateForeignInputTokens, estimateInputTokens } from './estimate.ts'
+import { noTokens } from './token-counts.ts'
+
+/** True when an upstream's refusal only says that it has no route for counting. */
+export function lacksCounting({ status, body }: Refusal, upstreamModel: string): boolean {
+  // Bedrock has the route for all its models, and the words for those that it cannot count for.
+  if (status === 400) return body.includes("doesn't support counting tokens")
+  if (status !== 404 && status !== 405 && status !== 501) return false
+  // A 404 that names the model is about the model: a guess would hide that from the caller.
+  return !body.includes(upstreamModel)
+}
+
+/** Answers a count by our own guess, and says so. */
+export function answerEstimate({ call, ownHeaders, startedMs }: Attempt, sink: Sink): Outcome {
+  const body = Buffer.from(JSON.stringify({ input_tokens: estimateInputTokens(parsedObject(call.body)) }))
+  sink.head(200, {
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    'request-id': call.requestId,
+    'x-switchyard-estimated': 'input_tokens',
+    ...ownHeaders,
+  })
+  sink.end(body)
+  return {
+    outcome: 'completed',
+    status: 200,
+    stopReason: undefined,
+    usage: noTokens,
+    firstContentMs: performance.now() - startedMs,
+  }
+}
+
+/** A guess at the input tokens of a request body in the format of `kind`, never 0. */
+export function estimateInputOf(kind: CallKind, body: Buffer): number {
+  const request = parsedObject(body)
+  switch (kind) {
+    case 'messages':
+    case 'count_tokens':
+      return estimateInputTokens(request)
+    case 'chat':
+    case 'responses':
+    case 'embeddings': {
+      const { messages, input, instructions, tools } = request
+      return estimateForeignInputTokens({ system: instructions, messages: messages ?? input, tools })
+    }
+    case 'gemini':
+    case 'gemini_count': {
+      const { contents, tools } = request
+      const system = request['systemInstruction'] ?? request['system_instruction']
+      return estimateForeignInputTokens({ system, messages: contents, tools })
+    }
+  }
+}

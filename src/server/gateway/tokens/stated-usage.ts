@@ -1,0 +1,84 @@
+import { countOf, isRecord, type Json, recordOf, recordsOf } from '../../platform/json.ts'
+import type { UsageUpdate } from '../core/model-event.ts'
+import { tokenCount } from './token-counts.ts'
+
+/**
+ * The counts of Chat's `usage` object in Anthropic's split; undefined when it states none. OpenAI's prompt tokens contain
+ * those read from and written to a cache, Anthropic's input tokens do not.
+ */
+export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
+  if (!isRecord(usage)) return undefined
+  const details = recordOf(usage['prompt_tokens_details'])
+  const prompt = tokenCount(usage['prompt_tokens'])
+  const read =
+    tokenCount(details['cached_tokens']) ??
+    tokenCount(usage['prompt_cache_hit_tokens']) ??
+    tokenCount(usage['cached_tokens'])
+  const written = tokenCount(details['cache_write_tokens'])
+  const reasoning = tokenCount(recordOf(usage['completion_tokens_details'])['reasoning_tokens'])
+  const output = outputOf(usage, prompt, reasoning)
+  const update: UsageUpdate = {
+    ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (read ?? 0) - (written ?? 0)) }),
+    ...(read !== undefined && { cache_read_tokens: read }),
+    ...(written !== undefined && { cache_write_5m_tokens: written }),
+    ...(output !== undefined && { output_tokens: output }),
+    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+  }
+  return Object.keys(update).length === 0 ? undefined : update
+}
+
+/** Completion tokens contain the reasoning tokens, but for providers whose total shows that they count them apart. */
+function outputOf(usage: Json, prompt: number | undefined, reasoning: number | undefined): number | undefined {
+  const completion = tokenCount(usage['completion_tokens'])
+  if (completion === undefined || prompt === undefined || !reasoning) return completion
+  return tokenCount(usage['total_tokens']) === prompt + completion + reasoning ? completion + reasoning : completion
+}
+
+/**
+ * The `usage` of a response in Anthropic's split: cached and written tokens are taken out of the input, reasoning stays
+ * in the output. Writes that live 30 minutes count as the shorter kind, those of 12 hours as the longer one. Searches are
+ * in no usage: they are counted in the response's output.
+ */
+export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
+  if (!isRecord(usage)) return {}
+  const input = count(usage, 'input_tokens')
+  const answered = count(usage, 'output_tokens')
+  const reasoning = count(recordOf(usage['output_tokens_details']), 'reasoning_tokens')
+  const searches = recordsOf(output).filter(({ type }) => type === 'web_search_call').length
+  const details = isRecord(usage['input_tokens_details']) ? usage['input_tokens_details'] : {}
+  const cached = count(details, 'cached_tokens')
+  const written = count(details, 'cache_write_tokens')
+  const split = isRecord(details['cache_write_tokens_details']) ? details['cache_write_tokens_details'] : {}
+  const longer = count(split, 'ttl_12h_tokens')
+  return {
+    ...(input !== undefined && { input_tokens: Math.max(0, input - (cached ?? 0) - (written ?? 0)) }),
+    ...(cached !== undefined && { cache_read_tokens: cached }),
+    ...(written !== undefined && { cache_write_5m_tokens: Math.max(0, written - (longer ?? 0)) }),
+    ...(longer !== undefined && { cache_write_1h_tokens: longer }),
+    ...(answered !== undefined && { output_tokens: answered }),
+    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+    ...(searches > 0 && { web_searches: searches }),
+  }
+}
+
+const count = (record: Json, name: string): number | undefined => tokenCount(record[name])
+
+/**
+ * Totals so far out of a chunk's `usageMetadata`; undefined when it states none. Gemini's prompt tokens contain the
+ * cached ones, and its answer's tokens leave out the thoughts.
+ */
+export function geminiUsageOf(metadata: unknown): UsageUpdate | undefined {
+  if (!isRecord(metadata)) return undefined
+  const prompt = countOf(metadata['promptTokenCount'])
+  const cached = countOf(metadata['cachedContentTokenCount'])
+  const fed = countOf(metadata['toolUsePromptTokenCount'])
+  const answered = countOf(metadata['candidatesTokenCount'])
+  const thought = countOf(metadata['thoughtsTokenCount'])
+  const usage = {
+    ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (cached ?? 0)) + (fed ?? 0) }),
+    ...(cached !== undefined && { cache_read_tokens: cached }),
+    ...((answered ?? thought) !== undefined && { output_tokens: (answered ?? 0) + (thought ?? 0) }),
+    ...(thought !== undefined && { reasoning_tokens: thought }),
+  }
+  return Object.keys(usage).length === 0 ? undefined : usage
+}
