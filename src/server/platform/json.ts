@@ -16,6 +16,12 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 /** The objects of an array; none for anything else. */
 export const recordsOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : [])
 
+/** `list` with every entry as `change` returns it; the list itself when all of them stay as they are. */
+export function mapped<T>(list: readonly T[], change: (entry: T, index: number) => T): readonly T[] {
+  const first = list.findIndex((entry, index) => change(entry, index) !== entry)
+  return first < 0 ? list : list.map(change)
+}
+
 /** The text itself; an empty one in place of anything else. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 

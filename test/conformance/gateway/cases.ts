@@ -10,6 +10,7 @@ export const groups = [
   { letter: 'R', about: 'purity of passthrough', cases: 8 },
   { letter: 'B', about: 'keys and budgets', cases: 6 },
   { letter: 'G', about: 'what Claude Code needs', cases: 12 },
+  { letter: 'N', about: 'nothing invented, nothing lost', cases: 11 },
 ] as const
 
 /** Every case by its id. */

@@ -1,7 +1,9 @@
-import type { Attempt, Call, Lane, Outcome, Refusal } from './call.ts'
+import type { Attempt, Call, Lane, Outcome, Refusal, Target } from './call.ts'
+import type { AnthropicRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import type { Ingress } from './ingress.ts'
 import { clientRefusal, type ProblemWriter } from './ingress.ts'
+import { isAnthropicFormat, type NormalRequest, normalRequest } from './normal-request.ts'
 import { createPivotSink, withDegraded } from './pivot-sink.ts'
 import { parsedObject, readRequest } from './request.ts'
 
@@ -12,17 +14,24 @@ import { parsedObject, readRequest } from './request.ts'
 export function pivotLane(ingress: Ingress, inner: Lane): Lane {
   return async (attempt, sink) => {
     const { call, ask, target } = attempt
-    const { body, degraded, writer } = ingress(parsedObject(call.body), {
+    const converted = ingress(parsedObject(call.body), {
       target,
       stream: ask.stream,
       model: ask.model,
       requestId: call.requestId,
       createdAt: Math.floor(Date.now() / 1000),
     })
+    const { writer } = converted
+    const { request, degraded: changed } = normalForPassthrough(converted.body, target)
+    const degraded = [...converted.degraded, ...changed]
     const pivot = createPivotSink({ sink, writer, stream: ask.stream, degraded })
-    return asClient(await inner(anthropicAttempt(attempt, body, 'messages'), pivot), degraded, writer.problem)
+    return asClient(await inner(anthropicAttempt(attempt, request, 'messages'), pivot), degraded, writer.problem)
   }
 }
+
+/** A request that `inner` passes on as it is; the lane of any other protocol normalises what it gets. */
+export const normalForPassthrough = (request: AnthropicRequest, target: Target): NormalRequest =>
+  isAnthropicFormat(target.protocol) ? normalRequest(request, target) : { request, degraded: [] }
 
 /** The same attempt as a client of Anthropic's format would make it. */
 export function anthropicAttempt(attempt: Attempt, body: object, kind: 'messages' | 'count_tokens'): Attempt {

@@ -11,6 +11,7 @@ import type { Send } from '../upstream/send.ts'
 import type { Attempt, Lane } from './call.ts'
 import type { CallSignatures, Codec, CodecContext, UpstreamRequest } from './codec.ts'
 import { type Degradation, withDegradedHeader } from './degradations.ts'
+import { normalRequest } from './normal-request.ts'
 import type { ReasoningSeals } from './reasoning-seal.ts'
 import { parsedObject } from './request.ts'
 import { createTranslatedReader } from './translated-reader.ts'
@@ -39,14 +40,14 @@ export function createTranslatedLane(options: Options): Lane {
 
   return async (attempt, sink) => {
     const { call, target } = attempt
-    const request = parsedObject(call.body)
+    const { request, degraded: changed } = normalRequest(parsedObject(call.body), target)
     const context = contextOf(attempt, options)
     if (call.kind === 'count_tokens') {
       if (!codec.counting) return answerEstimate(attempt, sink)
       return count(attempt, sink, codec.counting.request(request, context))
     }
     const upstream = codec.request(request, context)
-    const degraded: Degradation[] = [...upstream.degraded]
+    const degraded: Degradation[] = [...changed, ...upstream.degraded]
     const shown = withDegradedHeader(attempt, degraded)
     const reader = createTranslatedReader({
       ...options,

@@ -2,7 +2,7 @@ import { jsonOr, recordOf } from '../../../platform/json.ts'
 import type { Lane, Sink } from '../../core/call.ts'
 import type { AnthropicRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
-import { anthropicAttempt, asClient } from '../../core/pivot-lane.ts'
+import { anthropicAttempt, asClient, normalForPassthrough } from '../../core/pivot-lane.ts'
 import { withDegraded } from '../../core/pivot-sink.ts'
 import { parsedObject } from '../../core/request.ts'
 import { answerEstimate, lacksCounting } from '../../tokens/count-tokens.ts'
@@ -21,7 +21,7 @@ export function geminiCountLane(inner: Lane): Lane {
       requestId: call.requestId,
       createdAt: 0,
     })
-    const converted = anthropicAttempt(attempt, whatIsRead(body), 'count_tokens')
+    const converted = anthropicAttempt(attempt, normalForPassthrough(whatIsRead(body), target).request, 'count_tokens')
     const counting = createCountSink(sink, degraded)
     const result = await inner(converted, counting)
     if (result.outcome === 'refused' && lacksCounting(result, target.upstreamModel))

@@ -1,0 +1,59 @@
+import { recordOf, textOf } from '../../platform/json.ts'
+import type { Target } from './call.ts'
+import type { AnthropicRequest } from './codec.ts'
+import type { Degradation } from './degradations.ts'
+
+/** A canonical request as the formats may write it for one target. */
+export interface NormalRequest {
+  /** The request itself when nothing had to change. */
+  readonly request: AnthropicRequest
+  /** What changed, but for names of tools: the answer restores those. */
+  readonly degraded: readonly Degradation[]
+}
+
+/** What a step of the normalisation may know, and where it reports what it changed. */
+export interface StepOptions {
+  readonly target: Target
+  readonly note: (path: string, action: string) => void
+}
+
+/** Returns the request, or a changed copy. */
+type Step = (request: AnthropicRequest, options: StepOptions) => AnthropicRequest
+
+const steps: readonly Step[] = [withoutBillingHeader]
+
+/**
+ * Returns `request`, in Anthropic's vocabulary, without what clients send by habit and upstreams refuse, misread or do
+ * not cache. Every translated call passes here before its upstream's format writes it.
+ */
+export function normalRequest(request: AnthropicRequest, target: Target): NormalRequest {
+  const degraded: Degradation[] = []
+  const note = (path: string, action: string): void => {
+    degraded.push({ path, action })
+  }
+  return { request: steps.reduce((normal, step) => step(normal, { target, note }), request), degraded }
+}
+
+/** True for protocols whose requests are the canonical request itself. */
+export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
+  protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
+
+const billingHeader = 'x-anthropic-billing-header'
+
+/** Claude Code begins its instructions with a hash that is new in each request: no other provider's cache would match. */
+function withoutBillingHeader(request: AnthropicRequest, { note }: StepOptions): AnthropicRequest {
+  const { system, ...rest } = request
+  if (typeof system === 'string') {
+    if (!system.startsWith(billingHeader)) return request
+    note('system', 'billing_header_dropped')
+    const text = system.slice(`${system}\n`.indexOf('\n')).trimStart()
+    return text === '' ? rest : { ...request, system: text }
+  }
+  if (!Array.isArray(system)) return request
+  const blocks: readonly unknown[] = system
+  const isBilling = (block: unknown): boolean => textOf(recordOf(block)['text']).startsWith(billingHeader)
+  if (!blocks.some(isBilling)) return request
+  for (const [index, block] of blocks.entries()) if (isBilling(block)) note(`system.${index}`, 'dropped')
+  const kept = blocks.filter(block => !isBilling(block))
+  return kept.length === 0 ? rest : { ...request, system: kept }
+}
