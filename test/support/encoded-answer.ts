@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { ModelEvent } from '../../src/server/gateway/core/model-event.ts'
+import type { UpstreamEvent } from '../../src/server/gateway/core/answer-event.ts'
 import { Encoder } from '../../src/server/gateway/formats/anthropic/encoder.ts'
 import { createMessageCollector } from '../../src/server/gateway/formats/anthropic/message-collector.ts'
 import { wireFrame } from '../../src/server/gateway/formats/anthropic/wire-event.ts'
 import { recordOf, recordsOf } from '../../src/server/platform/json.ts'
 
 /** What a client reads of a decoder's events. If the encoder has to repair their order, the test fails. */
-export function encodedAnswer(events: readonly ModelEvent[]) {
+export function encodedAnswer(events: readonly UpstreamEvent[]) {
   const collector = createMessageCollector()
   let stream = ''
   const encoder = new Encoder({

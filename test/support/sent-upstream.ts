@@ -1,4 +1,4 @@
-import type { AnthropicRequest, Codec, CodecContext } from '../../src/server/gateway/core/codec.ts'
+import type { CanonicalRequest, Codec, CodecContext } from '../../src/server/gateway/core/codec.ts'
 import type { Json } from '../../src/server/platform/json.ts'
 
 /** What a codec may know in a test: its seal can be read, and it remembers nothing. */
@@ -13,7 +13,7 @@ export const plainContext = {
 } as const satisfies Partial<CodecContext>
 
 /** What a codec makes of `request`, as it arrives upstream. What every request must hold is there unless given. */
-export function sentUpstream(codec: Pick<Codec, 'request'>, request: AnthropicRequest, context: CodecContext) {
+export function sentUpstream(codec: Pick<Codec, 'request'>, request: CanonicalRequest, context: CodecContext) {
   const base = { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
   const { path, body, degraded } = codec.request({ ...base, ...request }, context)
   const text = JSON.stringify(body)

@@ -6,12 +6,12 @@ import { readGeminiArray, readGeminiStream } from '../../../../test/support/gemi
 import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
 import { fullUsage, messageFrames, type SpokenBlock, type SpokenMessage } from '../demo/message-frames.ts'
 import { carriedBlocks } from '../formats/gemini/carried-state.ts'
-import { geminiIngress } from '../formats/gemini/read-request.ts'
-import { chatIngress } from '../formats/openai-chat/read-request.ts'
-import { responsesIngress } from '../formats/openai-responses/read-request.ts'
+import { geminiClient } from '../formats/gemini/read-request.ts'
+import { chatClient } from '../formats/openai-chat/read-request.ts'
+import { responsesClient } from '../formats/openai-responses/read-request.ts'
 import { openedThinking } from '../formats/openai-responses/reasoning.ts'
 import type { Sink } from './call.ts'
-import type { Ingress } from './ingress.ts'
+import type { ClientFormat } from './client-format.ts'
 import { createPivotSink } from './pivot-sink.ts'
 
 const target = targetAt(deploymentAt('http://127.0.0.1:1'), 'claude-opus-5-5')
@@ -23,7 +23,7 @@ const gemini = {
 }
 
 /** Sends `chunks` of an answer through a conversion; what the client gets. */
-function through(ingress: Ingress, stream: boolean, chunks: readonly Buffer[], type = 'text/event-stream') {
+function through(client: ClientFormat, stream: boolean, chunks: readonly Buffer[], type = 'text/event-stream') {
   const out: Buffer[] = []
   let status = 0
   const sink: Sink = {
@@ -34,9 +34,9 @@ function through(ingress: Ingress, stream: boolean, chunks: readonly Buffer[], t
     onDrain: () => assert.fail('there is always room'),
     end: chunk => void (chunk && out.push(chunk)),
   }
-  const request = ingress === chatIngress ? chat : ingress === geminiIngress ? gemini : response
+  const request = client === chatClient ? chat : client === geminiClient ? gemini : response
   const context = { target, stream, model: 'm', requestId: 'req_0123', createdAt: 7 }
-  const { writer, degraded } = ingress(request, context)
+  const { writer, degraded } = client(request, context)
   const pivot = createPivotSink({ sink, writer, stream, degraded })
   pivot.head(200, { 'content-type': type })
   for (const chunk of chunks) pivot.data(chunk)
@@ -99,7 +99,7 @@ const finishes: Readonly<Record<string, string>> = {
 test('any legal stream, cut anywhere, becomes chat chunks with the same text, calls, usage and finish', () => {
   fc.assert(
     fc.property(message, places, (of, cuts) => {
-      const said = readChatStream(through(chatIngress, true, cutStream(of, cuts)).text)
+      const said = readChatStream(through(chatClient, true, cutStream(of, cuts)).text)
       const calls = said.calls.map(({ id, name, arguments: json }) => ({
         id,
         name,
@@ -119,8 +119,8 @@ test('any legal stream, cut anywhere, becomes chat chunks with the same text, ca
 test('a chat that is not streamed says the same, in whichever form its answer comes', () => {
   fc.assert(
     fc.property(message, places, (of, cuts) => {
-      const streamed = through(chatIngress, false, cutStream(of, cuts)).text
-      const whole = through(chatIngress, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
+      const streamed = through(chatClient, false, cutStream(of, cuts)).text
+      const whole = through(chatClient, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
       assert.deepEqual(JSON.parse(streamed), JSON.parse(whole))
       const { choices } = JSON.parse(whole) as {
         choices: [{ message: { content: string | null; tool_calls?: { function: { arguments: string } }[] } }]
@@ -138,7 +138,7 @@ test('a chat that is not streamed says the same, in whichever form its answer co
 test('any legal stream, cut anywhere, becomes Responses events with the same items; the last one holds them all', () => {
   fc.assert(
     fc.property(message, places, (of, cuts) => {
-      const said = readResponseStream(through(responsesIngress, true, cutStream(of, cuts)).text)
+      const said = readResponseStream(through(responsesClient, true, cutStream(of, cuts)).text)
       const items = said.output.map(item => {
         const delta = said.deltas.get(String(item['id'])) ?? ''
         if (item['type'] === 'message') return { type: 'text', text: delta }
@@ -150,7 +150,7 @@ test('any legal stream, cut anywhere, becomes Responses events with the same ite
         items,
         of.content.filter(one => one.type !== 'text' || one.text !== ''),
       )
-      const whole = through(responsesIngress, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
+      const whole = through(responsesClient, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
       assert.deepEqual(said.response, JSON.parse(whole), 'a call without a stream says the same')
     }),
   )
@@ -159,7 +159,7 @@ test('any legal stream, cut anywhere, becomes Responses events with the same ite
 test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts, usage and finish reason', () => {
   fc.assert(
     fc.property(message, places, (of, cuts) => {
-      const said = readGeminiStream(through(geminiIngress, true, cutStream(of, cuts)).text)
+      const said = readGeminiStream(through(geminiClient, true, cutStream(of, cuts)).text)
       const { text, thinking, calls } = saidBy(of)
       assert.deepEqual({ text: said.text, thinking: said.thinking, calls: said.calls }, { text, thinking, calls })
       const reasons: Readonly<Record<string, string>> = { max_tokens: 'MAX_TOKENS', refusal: 'SAFETY' }
@@ -169,8 +169,8 @@ test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts,
         [said.usage?.['promptTokenCount'], said.usage?.['totalTokenCount']],
         [input, input + of.usage.output_tokens],
       )
-      const whole = through(geminiIngress, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
-      const streamed = through(geminiIngress, false, cutStream(of, cuts)).text
+      const whole = through(geminiClient, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
+      const streamed = through(geminiClient, false, cutStream(of, cuts)).text
       assert.deepEqual(
         JSON.parse(streamed),
         JSON.parse(whole),
@@ -184,7 +184,7 @@ test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts,
 test('K1: all that was thought comes back out of the signatures of a Gemini stream, in order', () => {
   fc.assert(
     fc.property(message, places, (of, cuts) => {
-      const { signatures } = readGeminiStream(through(geminiIngress, true, cutStream(of, cuts)).text)
+      const { signatures } = readGeminiStream(through(geminiClient, true, cutStream(of, cuts)).text)
       assert.deepEqual(
         signatures.flatMap(signature => carriedBlocks(signature) ?? assert.fail('it is one of ours')),
         of.content.filter(({ type }) => type === 'thinking'),
@@ -199,13 +199,13 @@ test('E5: a stream that breaks off anywhere ends in an error in every format, ne
       const bytes = Buffer.from([...messageFrames(of)].join(''))
       // Without its empty last line the frame of message_stop is not complete.
       const part = [bytes.subarray(0, place % (bytes.length - 1))]
-      assert.equal(readChatStream(through(chatIngress, true, part).text).error?.['type'], 'server_error')
-      const failed = readResponseStream(through(responsesIngress, true, part).text)
+      assert.equal(readChatStream(through(chatClient, true, part).text).error?.['type'], 'server_error')
+      const failed = readResponseStream(through(responsesClient, true, part).text)
       assert.equal(failed.types.at(-1), 'response.failed')
-      const broken = readGeminiStream(through(geminiIngress, true, part).text)
+      const broken = readGeminiStream(through(geminiClient, true, part).text)
       assert.deepEqual([broken.error?.['status'], broken.finish], ['UNAVAILABLE', undefined])
-      for (const ingress of [chatIngress, responsesIngress, geminiIngress])
-        assert.equal(through(ingress, false, part).status, 502, 'without a stream it is a plain refusal')
+      for (const client of [chatClient, responsesClient, geminiClient])
+        assert.equal(through(client, false, part).status, 502, 'without a stream it is a plain refusal')
     }),
   )
 })

@@ -1,8 +1,8 @@
 import { invalid } from '../../platform/errors.ts'
 import { geminiCountLane } from '../formats/gemini/count-lane.ts'
-import { geminiIngress } from '../formats/gemini/read-request.ts'
-import { chatIngress } from '../formats/openai-chat/read-request.ts'
-import { responsesIngress } from '../formats/openai-responses/read-request.ts'
+import { geminiClient } from '../formats/gemini/read-request.ts'
+import { chatClient } from '../formats/openai-chat/read-request.ts'
+import { responsesClient } from '../formats/openai-responses/read-request.ts'
 import type { CallKind, Lane } from './call.ts'
 import { pivotLane } from './pivot-lane.ts'
 
@@ -13,13 +13,13 @@ export function clientLane(kind: CallKind, anthropic: Lane): Lane {
     case 'count_tokens':
       return anthropic
     case 'gemini':
-      return pivotLane(geminiIngress, anthropic)
+      return pivotLane(geminiClient, anthropic)
     case 'gemini_count':
       return geminiCountLane(anthropic)
     case 'chat':
-      return pivotLane(chatIngress, anthropic)
+      return pivotLane(chatClient, anthropic)
     case 'responses':
-      return pivotLane(responsesIngress, anthropic)
+      return pivotLane(responsesClient, anthropic)
     case 'embeddings':
       return noEmbeddings
   }

@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import type { Deployment } from '../../config/config.ts'
+import type { UpstreamEvent } from './answer-event.ts'
 import type { Degradation } from './degradations.ts'
-import type { ModelEvent } from './model-event.ts'
 
 /** A request in Anthropic's format, parsed. Only model, messages, max_tokens and stream were checked: all else is open. */
-export type AnthropicRequest = Readonly<Record<string, unknown>>
+export type CanonicalRequest = Readonly<Record<string, unknown>>
 
 /** What a codec may know besides the bytes. */
 export interface CodecContext {
@@ -51,12 +51,12 @@ export interface UpstreamFrame {
 
 /** Reads one answer's stream. Never throws for what an upstream may send: nonsense becomes an `error` event. */
 export interface StreamDecoder {
-  push(frame: UpstreamFrame): readonly ModelEvent[]
+  push(frame: UpstreamFrame): readonly UpstreamEvent[]
   /**
    * The connection ended without an error. What is still known goes out; `message_stop` only when the upstream has said
    * that the answer is complete, in whatever way its protocol does. Without one the encoder tells of a broken stream.
    */
-  end(): readonly ModelEvent[]
+  end(): readonly UpstreamEvent[]
 }
 
 /** An upstream's refusal in our terms. */
@@ -71,15 +71,15 @@ export interface UpstreamProblem {
 export interface Codec {
   readonly framing: 'sse' | 'aws-event-stream'
   /** Throws AppError `invalid_request` that names the field for what has no equivalent and must not be dropped. */
-  request(request: AnthropicRequest, context: CodecContext): UpstreamRequest
+  request(request: CanonicalRequest, context: CodecContext): UpstreamRequest
   decoder(context: CodecContext): StreamDecoder
   /** The events of a whole answer: the parsed body of a call that was not streamed. Ends with message_stop or error. */
-  answer(body: unknown, context: CodecContext): readonly ModelEvent[]
+  answer(body: unknown, context: CodecContext): readonly UpstreamEvent[]
   /** `body` is the parsed JSON, or the text when it is none. The status is the upstream's own, 400 or above. */
   problem(status: number, body: unknown): UpstreamProblem
   /** The provider's own counting of input tokens, where it has one. */
   readonly counting?: {
-    request(request: AnthropicRequest, context: CodecContext): UpstreamRequest
+    request(request: CanonicalRequest, context: CodecContext): UpstreamRequest
     /** Undefined when the body holds no count. */
     answer(body: unknown): number | undefined
   }

@@ -1,12 +1,12 @@
 import { recordOf, textOf } from '../../platform/json.ts'
 import type { Target } from './call.ts'
-import type { AnthropicRequest } from './codec.ts'
+import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 
 /** A canonical request as the formats may write it for one target. */
 export interface NormalRequest {
   /** The request itself when nothing had to change. */
-  readonly request: AnthropicRequest
+  readonly request: CanonicalRequest
   /** What changed, but for names of tools: the answer restores those. */
   readonly degraded: readonly Degradation[]
 }
@@ -18,7 +18,7 @@ export interface StepOptions {
 }
 
 /** Returns the request, or a changed copy. */
-type Step = (request: AnthropicRequest, options: StepOptions) => AnthropicRequest
+type Step = (request: CanonicalRequest, options: StepOptions) => CanonicalRequest
 
 const steps: readonly Step[] = [withoutBillingHeader]
 
@@ -26,7 +26,7 @@ const steps: readonly Step[] = [withoutBillingHeader]
  * Returns `request`, in Anthropic's vocabulary, without what clients send by habit and upstreams refuse, misread or do
  * not cache. Every translated call passes here before its upstream's format writes it.
  */
-export function normalRequest(request: AnthropicRequest, target: Target): NormalRequest {
+export function normalRequest(request: CanonicalRequest, target: Target): NormalRequest {
   const degraded: Degradation[] = []
   const note = (path: string, action: string): void => {
     degraded.push({ path, action })
@@ -41,7 +41,7 @@ export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
 const billingHeader = 'x-anthropic-billing-header'
 
 /** Claude Code begins its instructions with a hash that is new in each request: no other provider's cache would match. */
-function withoutBillingHeader(request: AnthropicRequest, { note }: StepOptions): AnthropicRequest {
+function withoutBillingHeader(request: CanonicalRequest, { note }: StepOptions): CanonicalRequest {
   const { system, ...rest } = request
   if (typeof system === 'string') {
     if (!system.startsWith(billingHeader)) return request

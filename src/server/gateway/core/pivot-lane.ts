@@ -1,8 +1,8 @@
 import type { Attempt, Call, Lane, Outcome, Refusal, Target } from './call.ts'
-import type { AnthropicRequest } from './codec.ts'
+import type { ClientFormat } from './client-format.ts'
+import { clientRefusal, type ProblemWriter } from './client-format.ts'
+import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
-import type { Ingress } from './ingress.ts'
-import { clientRefusal, type ProblemWriter } from './ingress.ts'
 import { isAnthropicFormat, type NormalRequest, normalRequest } from './normal-request.ts'
 import { createPivotSink, withDegraded } from './pivot-sink.ts'
 import { parsedObject, readRequest } from './request.ts'
@@ -11,10 +11,10 @@ import { parsedObject, readRequest } from './request.ts'
  * The lane for calls in another format than Anthropic's, by way of `inner`, which takes calls in that format. Every
  * attempt converts the received body anew: what the target can take differs.
  */
-export function pivotLane(ingress: Ingress, inner: Lane): Lane {
+export function pivotLane(client: ClientFormat, inner: Lane): Lane {
   return async (attempt, sink) => {
     const { call, ask, target } = attempt
-    const converted = ingress(parsedObject(call.body), {
+    const converted = client(parsedObject(call.body), {
       target,
       stream: ask.stream,
       model: ask.model,
@@ -30,7 +30,7 @@ export function pivotLane(ingress: Ingress, inner: Lane): Lane {
 }
 
 /** A request that `inner` passes on as it is; the lane of any other protocol normalises what it gets. */
-export const normalForPassthrough = (request: AnthropicRequest, target: Target): NormalRequest =>
+export const normalForPassthrough = (request: CanonicalRequest, target: Target): NormalRequest =>
   isAnthropicFormat(target.protocol) ? normalRequest(request, target) : { request, degraded: [] }
 
 /** The same attempt as a client of Anthropic's format would make it. */

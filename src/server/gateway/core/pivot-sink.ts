@@ -1,11 +1,11 @@
 import { statusOfCode } from '../../../contract/errors.ts'
 import { createBodyReader, createStreamReader, type PivotReader } from '../formats/anthropic/read-answer.ts'
 import { streamHeaders } from '../upstream/headers.ts'
+import type { AnswerEvent } from './answer-event.ts'
 import type { Sink } from './call.ts'
+import type { AnswerWriter } from './client-format.ts'
 import type { Degradation } from './degradations.ts'
 import { mergedDegradedHeader } from './degradations.ts'
-import type { AnswerWriter } from './ingress.ts'
-import type { PivotEvent } from './model-event.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -23,9 +23,9 @@ export function createPivotSink({ sink, writer, stream, degraded }: Options): Si
   let reader: PivotReader | undefined
   let status = 200
   let headers: Headers = {}
-  let failure: Extract<PivotEvent, { type: 'error' }> | undefined
+  let failure: Extract<AnswerEvent, { type: 'error' }> | undefined
 
-  const said = (events: readonly PivotEvent[] = []): string => {
+  const said = (events: readonly AnswerEvent[] = []): string => {
     let frames = ''
     for (const event of events) {
       if (event.type === 'error') failure = event

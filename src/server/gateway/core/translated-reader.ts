@@ -6,10 +6,10 @@ import { createMessageCollector } from '../formats/anthropic/message-collector.t
 import { type WireEvent, wireFrame } from '../formats/anthropic/wire-event.ts'
 import { type AnswerHead, type AnswerReader, upstreamFault, type WholeAnswer } from '../upstream/exchange.ts'
 import { scrubbedText } from '../upstream/scrub.ts'
+import type { UpstreamEvent } from './answer-event.ts'
 import type { Attempt, Refusal, Sink } from './call.ts'
 import type { Codec, CodecContext } from './codec.ts'
 import type { Degradation } from './degradations.ts'
-import type { ModelEvent } from './model-event.ts'
 import { problemBody, refusalOf, TranslatedStream } from './translated-stream.ts'
 
 interface Options {
@@ -85,7 +85,7 @@ export function createTranslatedReader(options: Options): AnswerReader {
 }
 
 /** Counts before all else: with them known, nobody has to guess the input for the start of the message. */
-const countedFirst = (events: readonly ModelEvent[]): readonly ModelEvent[] => [
+const countedFirst = (events: readonly UpstreamEvent[]): readonly UpstreamEvent[] => [
   ...events.filter(({ type }) => type === 'usage'),
   ...events.filter(({ type }) => type !== 'usage'),
 ]

@@ -11,11 +11,11 @@ import {
   upstreamFault,
 } from '../upstream/exchange.ts'
 import { streamHeaders } from '../upstream/headers.ts'
+import type { UpstreamEvent } from './answer-event.ts'
 import type { Attempt, Outcome, Refusal, Sink } from './call.ts'
 import type { StreamDecoder } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import { HeldFrames } from './held-frames.ts'
-import type { ModelEvent } from './model-event.ts'
 
 interface Options {
   readonly attempt: Attempt
@@ -95,7 +95,7 @@ export class TranslatedStream implements AnswerStream {
   }
 
   /** Hands events on until one of them ends the answer. */
-  #take(events: readonly ModelEvent[]): Ending | undefined {
+  #take(events: readonly UpstreamEvent[]): Ending | undefined {
     for (const event of events) {
       if (event.type === 'error') return this.#fail(event.code, this.#options.clean(event.message))
       if (event.type === 'degraded') this.#options.degraded.push({ path: event.path, action: event.action })

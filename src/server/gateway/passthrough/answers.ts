@@ -1,7 +1,7 @@
 import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { keysOf, ownMembers } from '../bytes/own-members.ts'
+import type { UsageUpdate } from '../core/answer-event.ts'
 import type { Outcome, Refusal } from '../core/call.ts'
-import type { UsageUpdate } from '../core/model-event.ts'
 import { noTokens, type TokenCounts, tokenCount, withUsage } from '../tokens/token-counts.ts'
 import type { UpstreamFault } from './wire.ts'
 

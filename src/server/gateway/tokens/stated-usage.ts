@@ -1,5 +1,5 @@
 import { countOf, isRecord, type Json, recordOf, recordsOf } from '../../platform/json.ts'
-import type { UsageUpdate } from '../core/model-event.ts'
+import type { UsageUpdate } from '../core/answer-event.ts'
 import { tokenCount } from './token-counts.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { BlockStart } from '../../core/model-event.ts'
+import type { BlockStart } from '../../core/answer-event.ts'
 import type { WireBlock, WireDelta, WireEvent } from './wire-event.ts'
 
 interface Options {

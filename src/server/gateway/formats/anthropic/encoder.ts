@@ -1,4 +1,4 @@
-import type { ModelEvent, StopReason, UsageUpdate } from '../../core/model-event.ts'
+import type { StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
 import { noTokens, type TokenCounts } from '../../tokens/token-counts.ts'
 import { BlockSequence } from './block-sequence.ts'
 import { type WireEvent, wireUsage } from './wire-event.ts'
@@ -17,7 +17,7 @@ interface Options {
 }
 
 /** What the grammar is about; errors and degradations are told outside of it. */
-export type GrammarEvent = Exclude<ModelEvent, { readonly type: 'error' | 'degraded' }>
+export type GrammarEvent = Exclude<UpstreamEvent, { readonly type: 'error' | 'degraded' }>
 
 /** About what a token takes of text, for guesses at broken streams. */
 const charactersPerToken = 4

@@ -1,22 +1,22 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { sseReader } from '../../../../contract/sse.ts'
 import { isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import type { PivotEvent, StopReason } from '../../core/model-event.ts'
+import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
 import { noTokens, type TokenCounts, withUsage } from '../../tokens/token-counts.ts'
 
 /** Reads an answer in Anthropic's format from its bytes, which may be cut anywhere. Never throws. */
 export interface PivotReader {
-  push(chunk: Buffer): readonly PivotEvent[]
+  push(chunk: Buffer): readonly AnswerEvent[]
   /** The bytes have ended. An answer that did not end by itself ends in an error now. */
-  end(): readonly PivotEvent[]
+  end(): readonly AnswerEvent[]
 }
 
-const cutShort: PivotEvent = {
+const cutShort: AnswerEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream ended the answer before it was complete',
 }
-const unreadable: PivotEvent = {
+const unreadable: AnswerEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream sent an answer that cannot be read',
@@ -29,7 +29,7 @@ export function createStreamReader(): PivotReader {
   const message = new MessageReading()
   return {
     push(chunk) {
-      const events: PivotEvent[] = []
+      const events: AnswerEvent[] = []
       try {
         for (const { data } of frames(decoder.decode(chunk, { stream: true }))) events.push(...message.take(data))
       } catch {
@@ -62,7 +62,7 @@ export function createBodyReader(): PivotReader {
 }
 
 /** The events that say a whole message, as its stream would have. */
-function* eventsOfMessage(message: Json): Generator<PivotEvent> {
+function* eventsOfMessage(message: Json): Generator<AnswerEvent> {
   const reading = new MessageReading()
   const content = message['content'] as readonly unknown[]
   const { stop_reason, stop_sequence, usage } = message
@@ -89,18 +89,18 @@ class MessageReading {
   #open: OpenBlock | undefined
   #isOver = false
 
-  fail(error: PivotEvent): readonly PivotEvent[] {
+  fail(error: AnswerEvent): readonly AnswerEvent[] {
     if (this.#isOver) return []
     this.#isOver = true
     return [error]
   }
 
-  *take(data: string): Generator<PivotEvent> {
+  *take(data: string): Generator<AnswerEvent> {
     const event: unknown = JSON.parse(data)
     if (isRecord(event)) yield* this.onEvent(event)
   }
 
-  *onEvent(event: Json): Generator<PivotEvent> {
+  *onEvent(event: Json): Generator<AnswerEvent> {
     if (this.#isOver) return
     switch (event['type']) {
       case 'message_start':
@@ -130,12 +130,12 @@ class MessageReading {
     }
   }
 
-  *#onStart({ model, usage }: Json): Generator<PivotEvent> {
+  *#onStart({ model, usage }: Json): Generator<AnswerEvent> {
     yield { type: 'message_start', model: textIn(model) }
     yield this.#used(usage)
   }
 
-  *#onBlock(key: string, block: Json): Generator<PivotEvent> {
+  *#onBlock(key: string, block: Json): Generator<AnswerEvent> {
     const start = startOf(block)
     this.#open = { key, block, isWhole: start === undefined, json: '' }
     if (!start) return
@@ -147,7 +147,7 @@ class MessageReading {
     if (signature) yield { type: 'block_signature', key, signature }
   }
 
-  *#onDelta(delta: Json): Generator<PivotEvent> {
+  *#onDelta(delta: Json): Generator<AnswerEvent> {
     const open = this.#open
     if (!open) return
     const { key } = open
@@ -160,7 +160,7 @@ class MessageReading {
     if (signature) yield { type: 'block_signature', key, signature }
   }
 
-  *#onBlockEnd(): Generator<PivotEvent> {
+  *#onBlockEnd(): Generator<AnswerEvent> {
     const open = this.#open
     if (!open) return
     this.#open = undefined
@@ -172,20 +172,20 @@ class MessageReading {
     yield { type: 'block_stop', key }
   }
 
-  *#onMessageDelta({ delta, usage }: Json): Generator<PivotEvent> {
+  *#onMessageDelta({ delta, usage }: Json): Generator<AnswerEvent> {
     yield this.#used(usage)
     const { stop_reason: reason, stop_sequence: sequence } = recordOf(delta)
     if (typeof reason !== 'string') return
     yield { type: 'stop', reason: stopReasonOf(reason), ...(typeof sequence === 'string' && { sequence }) }
   }
 
-  #used(usage: unknown): PivotEvent {
+  #used(usage: unknown): AnswerEvent {
     this.#usage = withUsage(this.#usage, usage)
     return { type: 'usage', usage: this.#usage }
   }
 }
 
-type Start = Extract<PivotEvent, { readonly type: 'block_start' }>['block']
+type Start = Extract<AnswerEvent, { readonly type: 'block_start' }>['block']
 
 /** Undefined for a block that goes on only as a whole. */
 function startOf({ type, id, name }: Json): Start | undefined {
@@ -230,7 +230,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   overloaded_error: 'overloaded',
 }
 
-const errorEvent = ({ type, message }: Json): PivotEvent => ({
+const errorEvent = ({ type, message }: Json): AnswerEvent => ({
   type: 'error',
   code: codes[String(type)] ?? 'upstream_unreachable',
   message: textIn(message) ?? 'the upstream failed',

@@ -2,8 +2,8 @@ import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import { type Json, recordOf } from '../../../platform/json.ts'
 import { createKeyring } from '../../../platform/seal.ts'
-import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
+import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
 import { createReasoningSeals } from '../../core/reasoning-seal.ts'
 import { bedrockConverse } from './codec.ts'
 
@@ -26,7 +26,7 @@ export const contextFor = (upstreamModel: string = claude, stream = true): Codec
 })
 
 /** What goes upstream for `request`, as it arrives there. */
-export const sent = (request: AnthropicRequest, upstreamModel: string = claude) =>
+export const sent = (request: CanonicalRequest, upstreamModel: string = claude) =>
   sentUpstream(bedrockConverse, request, contextFor(upstreamModel))
 
 /** The content of all messages that go upstream, one list a message. */
@@ -54,13 +54,13 @@ export const ending = (stopReason: string, usage: Json = { inputTokens: 10, outp
 ]
 
 /** What the decoder says of a whole stream. */
-export function decoded(frames: readonly UpstreamFrame[], context = contextFor()): readonly ModelEvent[] {
+export function decoded(frames: readonly UpstreamFrame[], context = contextFor()): readonly UpstreamEvent[] {
   const decoder = bedrockConverse.decoder(context)
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
 /** What a client reads of `events`; the stream only with its end. */
-export function read(events: readonly ModelEvent[]) {
+export function read(events: readonly UpstreamEvent[]) {
   const { stream, hasEnded, message, content, degraded, error } = encodedAnswer(events)
   return {
     content,

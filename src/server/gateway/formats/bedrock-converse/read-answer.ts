@@ -1,6 +1,6 @@
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../../platform/json.ts'
+import type { StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent, StopReason, UsageUpdate } from '../../core/model-event.ts'
 import { tokenCount } from '../../tokens/token-counts.ts'
 import { bedrockMessage, codeOfException } from '../../upstream/bedrock.ts'
 import { AnswerBlocks } from './read-blocks.ts'
@@ -11,7 +11,7 @@ interface Piece {
 }
 
 /** The events of a whole answer of Converse: it is read as the stream that it could have been. */
-export function answerEvents(body: unknown, context: CodecContext): readonly ModelEvent[] {
+export function answerEvents(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   const message = recordOf(recordOf(body)['output'])['message']
   if (!isRecord(body) || !isRecord(message)) return [unusable]
   const blocks: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : []
@@ -26,7 +26,7 @@ export function answerEvents(body: unknown, context: CodecContext): readonly Mod
   return pieces.flatMap(({ event, payload }) => decoder.take(event, payload))
 }
 
-const unusable: ModelEvent = {
+const unusable: UpstreamEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream sent an answer without a message',
@@ -73,7 +73,7 @@ export class ConverseDecoder implements StreamDecoder {
     this.#blocks = new AnswerBlocks(context)
   }
 
-  push({ event, data }: UpstreamFrame): readonly ModelEvent[] {
+  push({ event, data }: UpstreamFrame): readonly UpstreamEvent[] {
     const payload = jsonOr(data, undefined)
     if (isRecord(payload)) return this.take(event ?? '', payload)
     // An exception may come without any words.
@@ -81,14 +81,14 @@ export class ConverseDecoder implements StreamDecoder {
   }
 
   /** The same with a parsed payload. */
-  take(event: string, payload: Json): readonly ModelEvent[] {
+  take(event: string, payload: Json): readonly UpstreamEvent[] {
     if (this.#isOver) return []
     if (event === 'metadata') return this.#finish(payload)
     if (isException(event)) return this.#except(event, payload)
     return this.#isStopped ? [] : this.#content(event, payload)
   }
 
-  #content(event: string, payload: Json): readonly ModelEvent[] {
+  #content(event: string, payload: Json): readonly UpstreamEvent[] {
     const index = Number(payload['contentBlockIndex'] ?? 0)
     switch (event) {
       case 'messageStart':
@@ -107,42 +107,42 @@ export class ConverseDecoder implements StreamDecoder {
     }
   }
 
-  #start(): readonly ModelEvent[] {
+  #start(): readonly UpstreamEvent[] {
     if (this.#hasStarted) return []
     this.#hasStarted = true
     return [{ type: 'message_start' }]
   }
 
-  end(): readonly ModelEvent[] {
+  end(): readonly UpstreamEvent[] {
     if (this.#isOver || !this.#isStopped) return []
     this.#isOver = true
     return [{ type: 'message_stop' }]
   }
 
-  #stop(payload: Json): readonly ModelEvent[] {
+  #stop(payload: Json): readonly UpstreamEvent[] {
     this.#isStopped = true
     const events = [...this.#blocks.close(), ...stopEvents(payload)]
     this.#isOver = events.some(({ type }) => type === 'error')
     return events
   }
 
-  #finish({ usage }: Json): readonly ModelEvent[] {
+  #finish({ usage }: Json): readonly UpstreamEvent[] {
     const found = usageOf(usage)
-    const events: readonly ModelEvent[] = found ? [{ type: 'usage', usage: found }] : []
+    const events: readonly UpstreamEvent[] = found ? [{ type: 'usage', usage: found }] : []
     // Should it ever come early, the end still has to be said.
     if (!this.#isStopped) return events
     this.#isOver = true
     return [...events, { type: 'message_stop' }]
   }
 
-  #except(event: string, payload: Json): readonly ModelEvent[] {
+  #except(event: string, payload: Json): readonly UpstreamEvent[] {
     this.#isOver = true
     return [
       { type: 'error', code: codeOfException(event), message: bedrockMessage(payload) ?? `Amazon Bedrock: ${event}` },
     ]
   }
 
-  #fail(fault: string): readonly ModelEvent[] {
+  #fail(fault: string): readonly UpstreamEvent[] {
     if (this.#isOver) return []
     this.#isOver = true
     return [{ type: 'error', code: 'upstream_unreachable', message: `the upstream ${fault}` }]
@@ -189,13 +189,13 @@ const reasons: Readonly<Record<string, StopReason>> = {
 }
 
 /** What a `messageStop` says; an error for an answer that the model spoiled. */
-function stopEvents({ stopReason, additionalModelResponseFields: fields }: Json): readonly ModelEvent[] {
+function stopEvents({ stopReason, additionalModelResponseFields: fields }: Json): readonly UpstreamEvent[] {
   const said = typeof stopReason === 'string' ? stopReason : ''
   if (said.startsWith('malformed_'))
     return [{ type: 'error', code: 'upstream_unreachable', message: `the model's answer is unusable: ${said}` }]
   const reason = Object.hasOwn(reasons, said) ? reasons[said] : undefined
   const sequence = stopSequence(fields)
-  const stop: ModelEvent = {
+  const stop: UpstreamEvent = {
     type: 'stop',
     reason: reason ?? 'end_turn',
     ...(reason === 'stop_sequence' && sequence !== undefined && { sequence }),

@@ -1,6 +1,6 @@
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
 import { bedrockModel } from '../../upstream/bedrock.ts'
 import { cleanName, toolNameOf } from './conversion.ts'
 import { writeState } from './reasoning.ts'
@@ -31,7 +31,7 @@ export class AnswerBlocks {
   }
 
   /** Only tool calls are announced; other blocks begin with their first delta. */
-  start(index: number, start: Json): readonly ModelEvent[] {
+  start(index: number, start: Json): readonly UpstreamEvent[] {
     const call = start['toolUse']
     if (isRecord(call)) {
       const ended = this.#endBefore(index)
@@ -43,7 +43,7 @@ export class AnswerBlocks {
     return Object.keys(start).flatMap(kind => this.#lose(kind))
   }
 
-  delta(index: number, delta: Json): readonly ModelEvent[] {
+  delta(index: number, delta: Json): readonly UpstreamEvent[] {
     const { text, toolUse, reasoningContent } = delta
     if (typeof text === 'string') return text === '' ? [] : this.#say(index, 'text', text)
     if (isRecord(toolUse)) return this.#input(index, textOf(toolUse['input']))
@@ -51,11 +51,11 @@ export class AnswerBlocks {
     return Object.keys(delta).flatMap(kind => this.#lose(kind))
   }
 
-  stop(index: number): readonly ModelEvent[] {
+  stop(index: number): readonly UpstreamEvent[] {
     const open = this.#open.get(index)
     if (!open) return []
     this.#open.delete(index)
-    const stop: ModelEvent = { type: 'block_stop', key: open.key }
+    const stop: UpstreamEvent = { type: 'block_stop', key: open.key }
     if (open.kind === 'redacted') return this.#hidden(open)
     if (open.kind !== 'thinking' || this.#isClaude) return [stop]
     const state = open.signature === '' ? {} : { signature: open.signature }
@@ -64,12 +64,12 @@ export class AnswerBlocks {
   }
 
   /** Ends what is open, in order. */
-  close(): readonly ModelEvent[] {
+  close(): readonly UpstreamEvent[] {
     return [...this.#open.keys()].flatMap(index => this.stop(index))
   }
 
   /** What has to end before a block begins at the index: one that is there, and text or thinking anywhere. */
-  #endBefore(index: number): readonly ModelEvent[] {
+  #endBefore(index: number): readonly UpstreamEvent[] {
     const ending = [...this.#open].filter(([at, { kind }]) => at === index || kind !== 'tool_use')
     return ending.flatMap(([at]) => this.stop(at))
   }
@@ -81,7 +81,7 @@ export class AnswerBlocks {
   }
 
   /** The open block of that kind at the index, after what it takes to have one. */
-  #ensure(index: number, kind: 'text' | 'thinking' | 'redacted'): { open: Open; events: readonly ModelEvent[] } {
+  #ensure(index: number, kind: 'text' | 'thinking' | 'redacted'): { open: Open; events: readonly UpstreamEvent[] } {
     const found = this.#open.get(index)
     if (found?.kind === kind) return { open: found, events: [] }
     const ended = this.#endBefore(index)
@@ -91,18 +91,18 @@ export class AnswerBlocks {
     return { open, events: [...ended, { type: 'block_start', key: open.key, block: { type: kind } }] }
   }
 
-  #say(index: number, kind: 'text' | 'thinking', text: string): readonly ModelEvent[] {
+  #say(index: number, kind: 'text' | 'thinking', text: string): readonly UpstreamEvent[] {
     const { open, events } = this.#ensure(index, kind)
     return [...events, { type: 'block_delta', key: open.key, text }]
   }
 
-  #input(index: number, text: string): readonly ModelEvent[] {
+  #input(index: number, text: string): readonly UpstreamEvent[] {
     const open = this.#open.get(index)
     if (open?.kind !== 'tool_use') return this.#lose('toolUse')
     return text === '' ? [] : [{ type: 'block_delta', key: open.key, text }]
   }
 
-  #reason(index: number, { text, signature, redactedContent }: Json): readonly ModelEvent[] {
+  #reason(index: number, { text, signature, redactedContent }: Json): readonly UpstreamEvent[] {
     if (typeof text === 'string') return this.#say(index, 'thinking', text)
     if (typeof redactedContent === 'string') {
       const { open, events } = this.#ensure(index, 'redacted')
@@ -117,7 +117,7 @@ export class AnswerBlocks {
   }
 
   /** Claude has a block for it; of others it travels as the state of an empty thought. */
-  #hidden({ key, redacted }: Open): readonly ModelEvent[] {
+  #hidden({ key, redacted }: Open): readonly UpstreamEvent[] {
     const data = joined(redacted)
     if (this.#isClaude) return [{ type: 'block_start', key, block: { type: 'whole', block: hiddenBlock(data) } }]
     const signature = this.#context.reasoning.seal(writeState({ redacted: data }))
@@ -136,7 +136,7 @@ export class AnswerBlocks {
     return uses === 1 ? id : cleanName(`${id}_${uses}`)
   }
 
-  #lose(kind: string): readonly ModelEvent[] {
+  #lose(kind: string): readonly UpstreamEvent[] {
     if (this.#lost.has(kind)) return []
     this.#lost.add(kind)
     return [{ type: 'degraded', path: `answer.${kind}`, action: 'dropped' }]

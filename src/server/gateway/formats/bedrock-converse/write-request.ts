@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { compact, isRecord, type Json, recordOf } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
+import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import { isClaudeBefore, isClaudeFrom, modelPath } from '../../upstream/bedrock.ts'
 import { limitCachePoints, type Sections } from './cache-points.ts'
 import { blocksOf, type Conversion, rememberToolNames, startConversion } from './conversion.ts'
@@ -15,7 +15,7 @@ const known = new Set([
 ])
 
 /** A request in Anthropic's format for Converse or ConverseStream. */
-export function converseRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function converseRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const conversion = startConversion(context)
   const { body } = converseBody(request, context, conversion)
   listUnknown(request, conversion)
@@ -24,7 +24,7 @@ export function converseRequest(request: AnthropicRequest, context: CodecContext
 }
 
 /** A request for Bedrock's own token counter, with all that is counted. */
-export function countRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const conversion = startConversion(context)
   const { messages, system, toolConfig, additionalModelRequestFields } = converseBody(request, context, conversion).body
   const converse = compact({ messages, system, toolConfig, additionalModelRequestFields })

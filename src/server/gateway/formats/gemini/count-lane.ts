@@ -1,6 +1,6 @@
 import { jsonOr, recordOf } from '../../../platform/json.ts'
 import type { Lane, Sink } from '../../core/call.ts'
-import type { AnthropicRequest } from '../../core/codec.ts'
+import type { CanonicalRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { anthropicAttempt, asClient, normalForPassthrough } from '../../core/pivot-lane.ts'
 import { withDegraded } from '../../core/pivot-sink.ts'
@@ -8,13 +8,13 @@ import { parsedObject } from '../../core/request.ts'
 import { answerEstimate, lacksCounting } from '../../tokens/count-tokens.ts'
 import { geminiErrorBody } from './errors.ts'
 import { objectField } from './fields.ts'
-import { geminiIngress } from './read-request.ts'
+import { geminiClient } from './read-request.ts'
 
 /** Counts tokens for Google's clients, by way of `inner`, which counts in Anthropic's format. */
 export function geminiCountLane(inner: Lane): Lane {
   return async (attempt, sink) => {
     const { call, ask, target } = attempt
-    const { body, degraded } = geminiIngress(countedRequest(parsedObject(call.body)), {
+    const { body, degraded } = geminiClient(countedRequest(parsedObject(call.body)), {
       target,
       stream: false,
       model: ask.model,
@@ -37,7 +37,7 @@ function countedRequest(request: Readonly<Record<string, unknown>>) {
 }
 
 /** Counters refuse the settings of an answer. */
-const whatIsRead = ({ model, system, messages, tools, tool_choice: choice, thinking }: AnthropicRequest) => ({
+const whatIsRead = ({ model, system, messages, tools, tool_choice: choice, thinking }: CanonicalRequest) => ({
   model,
   ...(system !== undefined && { system }),
   messages,

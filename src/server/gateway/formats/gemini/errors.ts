@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { googleError } from '../../../../contract/gemini.ts'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import type { ProblemWriter } from '../../core/client-format.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'
-import type { ProblemWriter } from '../../core/ingress.ts'
 import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'
 
 /** Google's own names of errors. They say more than the HTTP status, which some of them share. */

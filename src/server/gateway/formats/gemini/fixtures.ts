@@ -1,8 +1,8 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
 import { createKeyring } from '../../../platform/seal.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
 import { createCallSignatures, createReasoningSeals } from '../../core/reasoning-seal.ts'
 import { gemini } from './codec.ts'
 
@@ -37,14 +37,14 @@ export const vertexDeployment = {
 } as const satisfies CodecContext['deployment']
 
 /** The events of a stream of chunks, to its very end. */
-export function geminiEvents(chunks: readonly unknown[], context = geminiContext()): readonly ModelEvent[] {
+export function geminiEvents(chunks: readonly unknown[], context = geminiContext()): readonly UpstreamEvent[] {
   const decoder = gemini.decoder(context)
   const frames = chunks.map(chunk => ({ event: undefined, data: JSON.stringify(chunk) }))
   return [...frames.flatMap(frame => decoder.push(frame)), ...decoder.end()]
 }
 
 /** What a client reads of these events: through the encoder, which throws at an illegal one, and the grammar checker. */
-export function asClientReads(events: readonly ModelEvent[]) {
+export function asClientReads(events: readonly UpstreamEvent[]) {
   const { stream, error, usage } = encodedAnswer(events)
   if (error?.type === 'error') throw new Error(error.message)
   return { ...readStream(stream), counts: usage }

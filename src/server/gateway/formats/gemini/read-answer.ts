@@ -1,13 +1,13 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent, StopReason } from '../../core/model-event.ts'
 import { geminiUsageOf } from '../../tokens/stated-usage.ts'
 import { problemInStream } from './errors.ts'
 import { AnswerBlocks } from './read-blocks.ts'
 
 /** The events of a whole answer, which is one chunk that holds everything. */
-export function wholeAnswer(body: unknown, context: CodecContext): readonly ModelEvent[] {
+export function wholeAnswer(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   const decoder = new GeminiDecoder(context)
   const events = decoder.pushChunk(body)
   if (events.at(-1)?.type === 'error') return events
@@ -29,14 +29,14 @@ export class GeminiDecoder implements StreamDecoder {
     this.#blocks = new AnswerBlocks(context)
   }
 
-  push({ data }: UpstreamFrame): readonly ModelEvent[] {
+  push({ data }: UpstreamFrame): readonly UpstreamEvent[] {
     const text = data.trim()
     if (this.#isOver || text === '' || text === '[DONE]') return []
     return this.pushChunk(jsonOr(text, undefined))
   }
 
   /** A chunk that is parsed already. */
-  pushChunk(chunk: unknown): readonly ModelEvent[] {
+  pushChunk(chunk: unknown): readonly UpstreamEvent[] {
     if (this.#isOver) return []
     const problem = problemInStream(chunk)
     if (problem) return this.#fail(problem.code, problem.message)
@@ -49,7 +49,7 @@ export class GeminiDecoder implements StreamDecoder {
     return this.#blocks.take()
   }
 
-  end(): readonly ModelEvent[] {
+  end(): readonly UpstreamEvent[] {
     const finish = this.#finish
     if (this.#isOver || !finish) return []
     if ('fault' in finish) return this.#fail('upstream_unreachable', finish.fault)
@@ -122,7 +122,7 @@ export class GeminiDecoder implements StreamDecoder {
     this.#blocks.add({ type: 'degraded', path, action })
   }
 
-  #fail(code: ErrorCode, message: string): readonly ModelEvent[] {
+  #fail(code: ErrorCode, message: string): readonly UpstreamEvent[] {
     this.#isOver = true
     return [...this.#blocks.take(), { type: 'error', code, message }]
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
 import { type ReasoningState, rememberCall, writeState } from './carried-state.ts'
 
 interface Run {
@@ -19,7 +19,7 @@ const idPattern = /^[a-zA-Z0-9_-]{1,128}$/
 export class AnswerBlocks {
   readonly #context: CodecContext
   readonly #ids = new Set<string>()
-  #events: ModelEvent[] = []
+  #events: UpstreamEvent[] = []
   #count = 0
   #calls = 0
   #run: Run | undefined
@@ -33,13 +33,13 @@ export class AnswerBlocks {
   }
 
   /** The events since the last time. */
-  take(): readonly ModelEvent[] {
+  take(): readonly UpstreamEvent[] {
     const events = this.#events
     this.#events = []
     return events
   }
 
-  add(event: ModelEvent): void {
+  add(event: UpstreamEvent): void {
     this.#events.push(event)
   }
 

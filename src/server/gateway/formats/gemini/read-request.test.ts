@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../core/degradations.ts'
-import { geminiIngress } from './read-request.ts'
+import { geminiClient } from './read-request.ts'
 
 const deployment = deploymentAt('http://127.0.0.1:1')
 const hi = { role: 'user', parts: [{ text: 'hi' }] }
@@ -15,7 +15,7 @@ const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
     requestId: 'req_1',
     createdAt: 1,
   }
-  const { body, degraded } = geminiIngress({ contents: [hi], ...request }, context)
+  const { body, degraded } = geminiClient({ contents: [hi], ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
 }
 const config = (generationConfig: object) => ({ generationConfig })
@@ -223,7 +223,7 @@ test('a search of Google’s that the upstream cannot run is refused, not droppe
     createdAt: 1,
   }
   assert.throws(
-    () => geminiIngress({ contents: [hi], tools: [{ google_search: {} }] }, context),
+    () => geminiClient({ contents: [hi], tools: [{ google_search: {} }] }, context),
     /^Error: tools\.0\.googleSearch|tools\.0\.googleSearch/,
   )
 })

@@ -1,8 +1,8 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json } from '../../../platform/json.ts'
+import type { ClientFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
-import type { Ingress } from '../../core/ingress.ts'
-import { anthropicBody, createConversation } from '../shared/conversation.ts'
+import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { isAnthropics } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import { camelCase, field } from './fields.ts'
@@ -12,7 +12,7 @@ import { geminiTools } from './read-tools.ts'
 import { createGeminiWriter } from './write-answer.ts'
 
 /** Serves clients of Google's `generateContent`. */
-export const geminiIngress: Ingress = (request, context) => {
+export const geminiClient: ClientFormat = (request, context) => {
   const { target, stream, model, requestId } = context
   const degraded: Degradation[] = []
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
@@ -27,7 +27,7 @@ export const geminiIngress: Ingress = (request, context) => {
   addContents(contents, { conversation, note })
   const { upstreamModel } = target
   const { settings, hints, showsThoughts } = generationSettings(config, { upstreamModel, note, isForced })
-  const body = anthropicBody(context, {
+  const body = canonicalRequest(context, {
     settings,
     conversation: conversation.finish(),
     hints,

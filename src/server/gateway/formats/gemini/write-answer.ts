@@ -1,6 +1,6 @@
 import { isRecord, type Json, jsonOr, recordOf, recordsOf, textIn } from '../../../platform/json.ts'
-import type { AnswerWriter } from '../../core/ingress.ts'
-import type { PivotEvent, StopReason } from '../../core/model-event.ts'
+import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
+import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
 import type { Block } from '../shared/content-parts.ts'
 import { geminiUsage } from '../shared/openai-answer.ts'
@@ -54,7 +54,7 @@ class GeminiWriter {
     this.#model = options.model
   }
 
-  take(event: PivotEvent): string {
+  take(event: AnswerEvent): string {
     switch (event.type) {
       case 'message_start':
         this.#model = event.model ?? this.#model
@@ -91,7 +91,7 @@ class GeminiWriter {
     return this.#end(parts)
   }
 
-  #start(block: Extract<PivotEvent, { type: 'block_start' }>['block']): void {
+  #start(block: Extract<AnswerEvent, { type: 'block_start' }>['block']): void {
     switch (block.type) {
       case 'text':
         this.#open = { type: 'text' }

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext } from '../../core/codec.ts'
+import type { CanonicalRequest, CodecContext } from '../../core/codec.ts'
 import { hasCallIds } from './carried-state.ts'
 import type { Losses, ModelTraits } from './traits.ts'
 import { documentParts, imagePart, type Placed, searchResultText, textParts } from './write-media.ts'
@@ -20,7 +20,7 @@ interface Options {
 }
 
 /** The `contents` of a request: turns of user and model that alternate, results first in the user's. */
-export function contentsOf({ messages }: AnthropicRequest, options: Options): readonly Json[] {
+export function contentsOf({ messages }: CanonicalRequest, options: Options): readonly Json[] {
   const conversation = new Conversation(options)
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
     if (!isRecord(message)) throw invalid(`messages.${index} must be an object`)

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../../../platform/errors.ts'
-import type { AnthropicRequest, CodecContext } from '../../core/codec.ts'
+import type { CanonicalRequest, CodecContext } from '../../core/codec.ts'
 import { gemini } from './codec.ts'
 import { geminiContext, vertexDeployment } from './fixtures.ts'
 
 const hello = [{ role: 'user', content: 'Hello' }]
-const convert = (request: AnthropicRequest, overrides: Partial<CodecContext> = {}) => {
+const convert = (request: CanonicalRequest, overrides: Partial<CodecContext> = {}) => {
   const { path, body, degraded } = gemini.request({ messages: hello, ...request }, geminiContext(overrides))
   return { path, body, lost: degraded.map(each => `${each.path}=${each.action}`) }
 }
-const refusal = (request: AnthropicRequest, overrides: Partial<CodecContext> = {}) => {
+const refusal = (request: CanonicalRequest, overrides: Partial<CodecContext> = {}) => {
   try {
     convert(request, overrides)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
+import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import { geminiPath, geminiResource } from '../../upstream/paths.ts'
 import { cleanParameters } from './schema.ts'
 import { Losses, type ModelTraits, traitsOf } from './traits.ts'
@@ -27,14 +27,14 @@ const handled = new Set([
 ])
 
 /** What goes to `generateContent` or `streamGenerateContent`. */
-export function geminiRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function geminiRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const { body, losses } = bodyOf(request, context)
   const method = context.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
   return { path: geminiPath(context, method), body, degraded: losses.list }
 }
 
 /** What goes to `countTokens`: all that the model reads. */
-export function countRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const { body, losses } = bodyOf(request, context)
   const { contents, systemInstruction, tools } = body
   const read = { contents, ...(systemInstruction ? { systemInstruction } : {}), ...(tools ? { tools } : {}) }
@@ -46,7 +46,7 @@ export function countRequest(request: AnthropicRequest, context: CodecContext): 
   }
 }
 
-function bodyOf(request: AnthropicRequest, context: CodecContext): { body: Json; losses: Losses } {
+function bodyOf(request: CanonicalRequest, context: CodecContext): { body: Json; losses: Losses } {
   const losses = new Losses()
   const traits = traitsOf(context.upstreamModel)
   const options = { context, traits, losses }
@@ -63,7 +63,7 @@ function bodyOf(request: AnthropicRequest, context: CodecContext): { body: Json;
   return { body, losses }
 }
 
-function noteOthers(request: AnthropicRequest, losses: Losses): void {
+function noteOthers(request: CanonicalRequest, losses: Losses): void {
   losses.markCache(request)
   for (const [field, value] of Object.entries(request)) {
     if (!handled.has(field) && value !== undefined && value !== null) losses.note(field, 'dropped')
@@ -94,7 +94,7 @@ interface Tools {
 }
 
 /** The `tools` and `toolConfig` of a request, each only when there is something to say. */
-function toolsOf(request: AnthropicRequest, options: Options): Json {
+function toolsOf(request: CanonicalRequest, options: Options): Json {
   const { functions, searchName: offered } = readTools(request['tools'], options)
   const { tool_choice: wish } = request
   // Gemini's mode for no calls is about functions: a search has to go altogether.

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { countOf, isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
-import type { AnthropicRequest } from '../../core/codec.ts'
+import type { CanonicalRequest } from '../../core/codec.ts'
 import { cleanSchema } from './schema.ts'
 import { type Losses, type ModelTraits, type ThinkingControl, type ThinkingLevel, thinkingLevels } from './traits.ts'
 
@@ -13,7 +13,7 @@ interface Options {
 const maxStopSequences = 5
 
 /** The `generationConfig` of a request. */
-export function generationConfigOf(request: AnthropicRequest, options: Options): Json {
+export function generationConfigOf(request: CanonicalRequest, options: Options): Json {
   const { traits, losses } = options
   const config = {
     maxOutputTokens: outputTokensOf(request, options),
@@ -27,7 +27,7 @@ export function generationConfigOf(request: AnthropicRequest, options: Options):
   return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
 }
 
-function outputTokensOf({ max_tokens: max }: AnthropicRequest, { traits, losses }: Options): number | undefined {
+function outputTokensOf({ max_tokens: max }: CanonicalRequest, { traits, losses }: Options): number | undefined {
   const asked = countOf(max)
   const most = traits.maxOutputTokens
   if (asked === undefined || most === undefined || asked <= most) return asked
@@ -35,14 +35,14 @@ function outputTokensOf({ max_tokens: max }: AnthropicRequest, { traits, losses 
   return most
 }
 
-function numberOf(request: AnthropicRequest, field: string, losses: Losses): number | undefined {
+function numberOf(request: CanonicalRequest, field: string, losses: Losses): number | undefined {
   const value = request[field]
   if (typeof value === 'number') return value
   if (value !== undefined && value !== null) losses.note(field, 'dropped')
   return undefined
 }
 
-function stopSequencesOf(request: AnthropicRequest, losses: Losses): readonly string[] | undefined {
+function stopSequencesOf(request: CanonicalRequest, losses: Losses): readonly string[] | undefined {
   const { stop_sequences: given } = request
   const sequences = Array.isArray(given) ? given.filter(text => nonEmptyText(text) !== undefined) : []
   if (sequences.length > maxStopSequences) losses.note('stop_sequences', 'cut')
@@ -50,12 +50,12 @@ function stopSequencesOf(request: AnthropicRequest, losses: Losses): readonly st
 }
 
 /** Where a request may state the form of its answer, the current field first. */
-function formatOf({ output_config: config, output_format: old }: AnthropicRequest) {
+function formatOf({ output_config: config, output_format: old }: CanonicalRequest) {
   const format = isRecord(config) ? config['format'] : undefined
   return isRecord(format) ? { format, path: 'output_config.format' } : { format: old, path: 'output_format' }
 }
 
-function responseSchemaOf(request: AnthropicRequest, { traits, losses, hasTools }: Options): Json {
+function responseSchemaOf(request: CanonicalRequest, { traits, losses, hasTools }: Options): Json {
   noteOutputConfig(request, losses)
   const { format, path } = formatOf(request)
   if (!isRecord(format)) return {}
@@ -66,7 +66,7 @@ function responseSchemaOf(request: AnthropicRequest, { traits, losses, hasTools 
   return { responseMimeType: 'application/json', responseSchema: schema }
 }
 
-function noteOutputConfig({ output_config: config }: AnthropicRequest, losses: Losses): void {
+function noteOutputConfig({ output_config: config }: CanonicalRequest, losses: Losses): void {
   for (const field of isRecord(config) ? Object.keys(config) : []) {
     if (field !== 'effort' && field !== 'format') losses.note(`output_config.${field}`, 'dropped')
   }
@@ -108,7 +108,7 @@ const budgetsOfEffort: Readonly<Record<string, number>> = {
 
 /** The `thinkingConfig` of a request; undefined leaves the model to its default. */
 export function thinkingConfigOf(
-  request: AnthropicRequest,
+  request: CanonicalRequest,
   { thinking: control }: Pick<ModelTraits, 'thinking'>,
   losses: Losses,
 ): Json | undefined {
@@ -125,7 +125,7 @@ export function thinkingConfigOf(
   }
 }
 
-function wishOf({ thinking, output_config: config, max_tokens: max }: AnthropicRequest, losses: Losses): Wish {
+function wishOf({ thinking, output_config: config, max_tokens: max }: CanonicalRequest, losses: Losses): Wish {
   const said = isRecord(thinking) ? thinking : {}
   const type = said['type']
   const effort = isRecord(config) ? nonEmptyText(config['effort']) : undefined

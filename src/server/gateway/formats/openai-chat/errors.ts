@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'
-import type { ModelEvent, StopReason } from '../../core/model-event.ts'
 import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'
 
 /** An answer with an error status in our terms. */
@@ -51,7 +51,7 @@ const wordsOfCodes: readonly (readonly [RegExp, ErrorCode])[] = [
 ]
 
 /** An error that came after a good status. */
-export function problemInStream(body: unknown): ModelEvent {
+export function problemInStream(body: unknown): UpstreamEvent {
   const said = readProblem(body)
   const message = said.message || 'the upstream broke the answer off with an error'
   return { type: 'error', code: codeInStream(body, said), message }
@@ -163,7 +163,7 @@ interface Facts {
 }
 
 /** Why a choice with a finish reason ended: a stop, or an error where the upstream gave up. */
-export function stopOf(choice: Json, { hasRefused, hasCalls }: Facts): ModelEvent {
+export function stopOf(choice: Json, { hasRefused, hasCalls }: Facts): UpstreamEvent {
   const finish = textOf(choice['finish_reason']).toLowerCase()
   if (faults.has(finish)) {
     const message = readProblem(choice['error']).message || `the upstream broke the answer off: ${finish}`
@@ -176,7 +176,7 @@ export function stopOf(choice: Json, { hasRefused, hasCalls }: Facts): ModelEven
 }
 
 /** OpenAI does not tell a stop string from any other stop; vLLM, SGLang and OpenRouter do, each in a field of its own. */
-function stopSequenceOf(choice: Json): ModelEvent | undefined {
+function stopSequenceOf(choice: Json): UpstreamEvent | undefined {
   const sequence = textOf(choice['stop_reason']) || textOf(choice['matched_stop'])
   if (sequence !== '') return { type: 'stop', reason: 'stop_sequence', sequence }
   return choice['native_finish_reason'] === 'stop_sequence' ? { type: 'stop', reason: 'stop_sequence' } : undefined

@@ -1,8 +1,8 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { plainContext, sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import { type Json, listOf, recordOf } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
+import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
 import { openaiChat } from './codec.ts'
 
 /** A context of a compatible server, whose seal is readable. */
@@ -27,7 +27,7 @@ export const openAi = (upstreamModel: string): Partial<CodecContext> => ({
 })
 
 /** What goes upstream for `request`, as it arrives there. */
-export const sent = (request: AnthropicRequest, changes: Partial<CodecContext> = {}) =>
+export const sent = (request: CanonicalRequest, changes: Partial<CodecContext> = {}) =>
   sentUpstream(openaiChat, request, contextOf(changes))
 
 /** The upstream's messages for `messages`, and what they lost. */
@@ -66,13 +66,13 @@ export const callChunk = (
 export const done: UpstreamFrame = { event: undefined, data: '[DONE]' }
 
 /** What the decoder says of a whole stream. */
-export function decoded(frames: readonly UpstreamFrame[]): readonly ModelEvent[] {
+export function decoded(frames: readonly UpstreamFrame[]): readonly UpstreamEvent[] {
   const decoder = openaiChat.decoder(contextOf())
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
 /** What a client reads of `events`. */
-export function read(events: readonly ModelEvent[]) {
+export function read(events: readonly UpstreamEvent[]) {
   const { stream, ...answer } = encodedAnswer(events)
   return { ...answer, wire: stream }
 }

@@ -1,20 +1,20 @@
 import { isRecord, type Json, jsonOr, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
 import { chatUsageOf } from '../../tokens/stated-usage.ts'
 import { isProblem, problemInStream, stopOf } from './errors.ts'
 import { contentPart, reasoningFieldOf, reasoningTextOf } from './reasoning.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /** The events of a whole answer. */
-export function answerEvents(body: unknown, context: CodecContext): readonly ModelEvent[] {
+export function answerEvents(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   if (!isRecord(body)) return [useless]
   if (isProblem(body)) return [problemInStream(body)]
   const choice = firstChoice(body['choices'])
   if (!choice || !isRecord(choice['message'])) return [useless]
   const start = startOf(body)
   const usage = chatUsageOf(body['usage'])
-  const events: ModelEvent[] = start ? [start] : []
+  const events: UpstreamEvent[] = start ? [start] : []
   if (usage) events.push({ type: 'usage', usage })
   const reader = new ChoiceReader(context)
   reader.read(numbered(choice), events)
@@ -31,13 +31,13 @@ function numbered(choice: Json): Json {
   return { ...choice, finish_reason: choice['finish_reason'] || 'stop', message: { ...message, tool_calls: calls } }
 }
 
-const useless: ModelEvent = {
+const useless: UpstreamEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream sent an answer without a message',
 }
 
-const nothing: readonly ModelEvent[] = []
+const nothing: readonly UpstreamEvent[] = []
 
 /** Reads the stream of one answer. */
 export function createDecoder(context: CodecContext): StreamDecoder {
@@ -45,8 +45,8 @@ export function createDecoder(context: CodecContext): StreamDecoder {
   let hasStarted = false
   let isOver = false
 
-  const readChunk = (chunk: Json): readonly ModelEvent[] => {
-    const events: ModelEvent[] = []
+  const readChunk = (chunk: Json): readonly UpstreamEvent[] => {
+    const events: UpstreamEvent[] = []
     const start = hasStarted ? undefined : startOf(chunk)
     if (start) events.push(start)
     const choice = firstChoice(chunk['choices'])
@@ -60,10 +60,10 @@ export function createDecoder(context: CodecContext): StreamDecoder {
     return events
   }
 
-  const end = (): readonly ModelEvent[] => {
+  const end = (): readonly UpstreamEvent[] => {
     if (isOver) return nothing
     isOver = true
-    const events: ModelEvent[] = []
+    const events: UpstreamEvent[] = []
     reader.flush(events)
     if (reader.hasFinished) events.push({ type: 'message_stop' })
     return events
@@ -86,13 +86,13 @@ export function createDecoder(context: CodecContext): StreamDecoder {
 }
 
 /** What makes a frame the last one, whatever else it says. */
-function faultOf({ event, data }: UpstreamFrame, chunk: unknown): ModelEvent | undefined {
+function faultOf({ event, data }: UpstreamFrame, chunk: unknown): UpstreamEvent | undefined {
   if (event === 'error') return problemInStream(chunk ?? data)
   if (!isRecord(chunk)) return notJson
   return isProblem(chunk) ? problemInStream(chunk) : undefined
 }
 
-const notJson: ModelEvent = {
+const notJson: UpstreamEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream sent a chunk that is no JSON object',
@@ -122,18 +122,18 @@ class ChoiceReader {
   }
 
   /** Adds to `events` what the choice says. An `error` among them ends the answer. */
-  read(choice: Json, events: ModelEvent[]): void {
+  read(choice: Json, events: UpstreamEvent[]): void {
     const delta = choice['delta'] ?? choice['message']
     if (isRecord(delta)) this.#readDelta(delta, events)
     if (choice['finish_reason'] && !this.#hasFinished) this.#finish(choice, events)
   }
 
   /** Calls that wait for more go out as they are. */
-  flush(events: ModelEvent[]): void {
+  flush(events: UpstreamEvent[]): void {
     this.#calls.finish(events)
   }
 
-  #readDelta(delta: Json, events: ModelEvent[]): void {
+  #readDelta(delta: Json, events: UpstreamEvent[]): void {
     const { content, refusal, tool_calls: calls, function_call: call } = delta
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
@@ -150,14 +150,14 @@ class ChoiceReader {
     else if (isRecord(call)) this.#readCalls([{ index: 0, function: call }], events)
   }
 
-  #sayParts(parts: readonly unknown[], events: ModelEvent[]): void {
+  #sayParts(parts: readonly unknown[], events: UpstreamEvent[]): void {
     for (const part of parts) {
       const { kind, text } = contentPart(part)
       this.#say(kind, text, events)
     }
   }
 
-  #say(kind: Kind, text: string, events: ModelEvent[]): void {
+  #say(kind: Kind, text: string, events: UpstreamEvent[]): void {
     if (text === '') return
     if (this.#prose?.kind !== kind) {
       this.#endProse(events)
@@ -168,7 +168,7 @@ class ChoiceReader {
     events.push({ type: 'block_delta', key: this.#prose.key, text })
   }
 
-  #endProse(events: ModelEvent[]): void {
+  #endProse(events: UpstreamEvent[]): void {
     if (!this.#prose) return
     const { kind, key } = this.#prose
     if (kind === 'thinking' && this.#reasoningField !== undefined) {
@@ -179,12 +179,12 @@ class ChoiceReader {
     this.#reasoningField = undefined
   }
 
-  #readCalls(calls: readonly unknown[], events: ModelEvent[]): void {
+  #readCalls(calls: readonly unknown[], events: UpstreamEvent[]): void {
     this.#endProse(events)
     this.#calls.read(calls, events)
   }
 
-  #finish(choice: Json, events: ModelEvent[]): void {
+  #finish(choice: Json, events: UpstreamEvent[]): void {
     this.#hasFinished = true
     this.#endProse(events)
     this.#calls.finish(events)
@@ -207,7 +207,7 @@ function firstChoice(choices: unknown): Json | undefined {
 }
 
 /** The id of an answer and its model, which upstreams may leave out or empty. */
-function startOf(body: Json): ModelEvent | undefined {
+function startOf(body: Json): UpstreamEvent | undefined {
   const id = textOf(body['id'])
   const model = textOf(body['model'])
   if (id === '' && model === '') return undefined

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
 import { degradedHeader } from '../../core/degradations.ts'
-import { chatIngress } from './read-request.ts'
+import { chatClient } from './read-request.ts'
 
 const deployment = deploymentAt('http://127.0.0.1:1')
 const hi = { role: 'user', content: 'hi' }
@@ -14,7 +14,7 @@ const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
     requestId: 'req_1',
     createdAt: 1,
   }
-  const { body, degraded } = chatIngress({ model: 'm', messages: [hi], ...request }, context)
+  const { body, degraded } = chatClient({ model: 'm', messages: [hi], ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
 }
 const text = (said: string) => ({ type: 'text', text: said })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../core/degradations.ts'
-import { chatIngress } from './read-request.ts'
+import { chatClient } from './read-request.ts'
 
 const deployment = deploymentAt('http://127.0.0.1:1')
 const hi = { role: 'user', content: 'hi' }
@@ -15,7 +15,7 @@ const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
     requestId: 'req_1',
     createdAt: 1,
   }
-  const { body, degraded } = chatIngress({ model: 'm', messages: [hi], ...request }, context)
+  const { body, degraded } = chatClient({ model: 'm', messages: [hi], ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
 }
 

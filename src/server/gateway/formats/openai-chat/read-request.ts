@@ -1,16 +1,16 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
+import type { ClientFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
-import type { Ingress } from '../../core/ingress.ts'
 import { textBlocks } from '../shared/content-parts.ts'
-import { anthropicBody, createConversation } from '../shared/conversation.ts'
+import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addChatMessages } from './read-messages.ts'
 import { chatTools } from './read-tools.ts'
 import { createChatWriter } from './write-answer.ts'
 
 /** Serves clients of OpenAI's Chat Completions. */
-export const chatIngress: Ingress = (request, context) => {
+export const chatClient: ClientFormat = (request, context) => {
   const { target, stream, model, requestId, createdAt } = context
   const degraded: Degradation[] = []
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
@@ -19,7 +19,7 @@ export const chatIngress: Ingress = (request, context) => {
   const conversation = createConversation(note)
   addChatMessages(request['messages'] as readonly unknown[], conversation, note)
   const paths = { effort: 'reasoning_effort', format: 'response_format' }
-  const body = anthropicBody(context, {
+  const body = canonicalRequest(context, {
     settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
     conversation: conversation.finish(),
     hints: textBlocks(jsonHint(request['response_format'], 'response_format', note)),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 
 interface ToolCall {
   readonly key: string
@@ -49,22 +49,22 @@ export class ToolCalls {
     return this.#calls.some(({ name, held }) => name === '' && held.trim() !== '')
   }
 
-  read(entries: readonly unknown[], events: ModelEvent[]): void {
+  read(entries: readonly unknown[], events: UpstreamEvent[]): void {
     for (const entry of entries) if (isRecord(entry)) this.#readPart(partOf(entry), events)
   }
 
   /** Something other than a call goes on: what is complete ends. */
-  settle(events: ModelEvent[]): void {
+  settle(events: UpstreamEvent[]): void {
     if (this.#running === 0) return
     for (const call of this.#calls) if (call.state === 'open' && call.depth.isComplete) this.#close(call, events)
   }
 
   /** Nothing more comes: calls that still wait for an id start without. */
-  finish(events: ModelEvent[]): void {
+  finish(events: UpstreamEvent[]): void {
     for (const call of this.#calls) if (call.state === 'held' && call.name !== '') this.#start(call, events)
   }
 
-  #readPart(part: Part, events: ModelEvent[]): void {
+  #readPart(part: Part, events: UpstreamEvent[]): void {
     const call = this.#callOf(part) ?? this.#addCall(part)
     if (call.id === '') call.id = part.id
     if (call.name === '') call.name = part.name
@@ -100,7 +100,7 @@ export class ToolCalls {
     return call
   }
 
-  #addArguments(call: ToolCall, text: string, events: ModelEvent[]): void {
+  #addArguments(call: ToolCall, text: string, events: UpstreamEvent[]): void {
     if (call.state === 'closed') {
       const path = `tool_calls.${call.number}`
       if (text.trim() !== '') events.push({ type: 'degraded', path, action: 'text_after_arguments_dropped' })
@@ -113,7 +113,7 @@ export class ToolCalls {
     else call.held += text
   }
 
-  #start(call: ToolCall, events: ModelEvent[]): void {
+  #start(call: ToolCall, events: UpstreamEvent[]): void {
     const { key, name, held } = call
     call.state = 'open'
     this.#running++
@@ -129,7 +129,7 @@ export class ToolCalls {
     return given
   }
 
-  #close(call: ToolCall, events: ModelEvent[]): void {
+  #close(call: ToolCall, events: UpstreamEvent[]): void {
     call.state = 'closed'
     this.#running--
     events.push({ type: 'block_stop', key: call.key })

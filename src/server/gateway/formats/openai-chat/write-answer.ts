@@ -1,6 +1,6 @@
 import type { Json } from '../../../platform/json.ts'
-import type { AnswerWriter } from '../../core/ingress.ts'
-import type { PivotEvent, StopReason } from '../../core/model-event.ts'
+import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
+import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
 import { chatUsage, openAiProblem } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
@@ -60,7 +60,7 @@ class ChatWriter {
     this.#model = options.model
   }
 
-  take(event: PivotEvent): string {
+  take(event: AnswerEvent): string {
     switch (event.type) {
       case 'message_start':
         this.#model = event.model ?? this.#model
@@ -110,7 +110,7 @@ class ChatWriter {
     }
   }
 
-  #start(block: Extract<PivotEvent, { type: 'block_start' }>['block']): string {
+  #start(block: Extract<AnswerEvent, { type: 'block_start' }>['block']): string {
     if (block.type === 'whole') {
       this.#open = undefined
       return ''

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
+import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { effortOf, isOpenAi, type ReasoningModel, reasoningModelOf } from './reasoning.ts'
 import type { Conversion } from './write-content.ts'
@@ -28,7 +28,7 @@ const knownFields = new Set([
 ])
 
 /** A request in Anthropic's format as one for `/chat/completions`. */
-export function chatRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function chatRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
   const lose = (path: string, action: string): void => {
     degraded.push({ path, action })

@@ -1,8 +1,8 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { plainContext, sentUpstream } from '../../../../../test/support/sent-upstream.ts'
 import type { Json } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
+import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
 import { openaiResponses } from './codec.ts'
 
 /** A context whose seal is readable: `sealed:` and the state. */
@@ -14,7 +14,7 @@ export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => 
 })
 
 /** What goes upstream for `request`, as it arrives there. */
-export const sent = (request: AnthropicRequest, changes: Partial<CodecContext> = {}) =>
+export const sent = (request: CanonicalRequest, changes: Partial<CodecContext> = {}) =>
   sentUpstream(openaiResponses, request, contextOf(changes))
 
 /** The items of input for `messages`. */
@@ -25,13 +25,13 @@ export const inputOf = (messages: readonly Json[], changes: Partial<CodecContext
 export const frame = (body: Json): UpstreamFrame => ({ event: String(body['type']), data: JSON.stringify(body) })
 
 /** What the decoder says of a whole stream. */
-export function decoded(frames: readonly UpstreamFrame[]): readonly ModelEvent[] {
+export function decoded(frames: readonly UpstreamFrame[]): readonly UpstreamEvent[] {
   const decoder = openaiResponses.decoder(contextOf())
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
 /** What a client reads of `events`; the stream only with its end. */
-export function read(events: readonly ModelEvent[]) {
+export function read(events: readonly UpstreamEvent[]) {
   const { stream, hasEnded, ...answer } = encodedAnswer(events)
   return { ...answer, wire: hasEnded ? stream : undefined }
 }

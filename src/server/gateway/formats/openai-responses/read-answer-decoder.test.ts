@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
 import type { Json } from '../../../platform/json.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 import { openaiResponses } from './codec.ts'
 import {
   contextOf,
@@ -18,7 +18,7 @@ import {
 } from './fixtures.ts'
 
 /** What a client reads; a stream that breaks the grammar fails the test. */
-function read(events: readonly ModelEvent[]) {
+function read(events: readonly UpstreamEvent[]) {
   const reading = readEvents(events)
   if (reading.wire !== undefined) readStream(reading.wire)
   return reading

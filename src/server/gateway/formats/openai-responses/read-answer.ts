@@ -1,10 +1,10 @@
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
+import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
 import { AnswerReader } from './read-items.ts'
 
 /** The events of a response that came whole. */
-export function answerEvents(body: unknown, context: CodecContext): readonly ModelEvent[] {
+export function answerEvents(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   const reader = new AnswerReader(context)
   if (!isRecord(body)) reader.fail({ message: 'the upstream sent an answer that cannot be read' })
   else if (isRecord(body['error']) || body['status'] === 'failed') reader.fail(body)
@@ -38,7 +38,7 @@ export function createResponsesDecoder(context: CodecContext): StreamDecoder {
   }
 }
 
-const nothing: readonly ModelEvent[] = []
+const nothing: readonly UpstreamEvent[] = []
 
 function parse({ data }: UpstreamFrame): Json | undefined {
   try {

@@ -1,5 +1,5 @@
 import { recordsOf, textOf } from '../../../platform/json.ts'
-import type { BlockStart, ModelEvent } from '../../core/model-event.ts'
+import type { BlockStart, UpstreamEvent } from '../../core/answer-event.ts'
 
 /** One block of the answer as far as it was sent. */
 export interface Part {
@@ -19,14 +19,14 @@ export const newPart = (start: BlockStart): Part => ({ start, key: undefined, se
  * overlap with another start, and a part that was interrupted goes on in a new block.
  */
 export class Blocks {
-  #events: ModelEvent[] = []
+  #events: UpstreamEvent[] = []
   #hasStarted = false
   #count = 0
   /** The open text or thinking. Calls may stay open beside others. */
   #open: Part | undefined
 
   /** Adds an event that belongs to no block. */
-  say(event: ModelEvent): void {
+  say(event: UpstreamEvent): void {
     this.#events.push(event)
   }
 
@@ -75,7 +75,7 @@ export class Blocks {
   }
 
   /** The events since the last time. */
-  take(): readonly ModelEvent[] {
+  take(): readonly UpstreamEvent[] {
     const events = this.#events
     this.#events = []
     return events

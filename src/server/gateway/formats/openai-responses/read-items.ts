@@ -1,6 +1,6 @@
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
+import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import type { ModelEvent, StopReason } from '../../core/model-event.ts'
 import { responsesUsageOf } from '../../tokens/stated-usage.ts'
 import { callIdOf } from './conversion.ts'
 import { failureOf } from './errors.ts'
@@ -38,7 +38,7 @@ export class AnswerReader {
   }
 
   /** The events since the last time. */
-  take(): readonly ModelEvent[] {
+  take(): readonly UpstreamEvent[] {
     return this.#blocks.take()
   }
 

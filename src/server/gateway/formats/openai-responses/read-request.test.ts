@@ -4,13 +4,13 @@ import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.
 import type { Deployment } from '../../../config/config.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../core/degradations.ts'
-import { responsesIngress } from './read-request.ts'
+import { responsesClient } from './read-request.ts'
 import { sealedThinking } from './reasoning.ts'
 
 const convert = (request: object, changes: Partial<Deployment> = {}) => {
   const target = targetAt(deploymentAt('http://127.0.0.1:1', changes), 'claude-opus-5-5')
   const context = { target, stream: true, model: 'm', requestId: 'req_1', createdAt: 1 }
-  const { body, degraded } = responsesIngress({ model: 'm', input: 'hi', ...request }, context)
+  const { body, degraded } = responsesClient({ model: 'm', input: 'hi', ...request }, context)
   return { body, degraded: degradedHeader(degraded) }
 }
 const text = (said: string) => ({ type: 'text', text: said })

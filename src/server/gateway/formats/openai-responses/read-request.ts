@@ -1,16 +1,16 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import type { ClientFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
-import type { Ingress } from '../../core/ingress.ts'
 import { textBlocks } from '../shared/content-parts.ts'
-import { anthropicBody, createConversation } from '../shared/conversation.ts'
+import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
 import { createResponseWriter } from './write-answer.ts'
 
 /** Serves clients of OpenAI's Responses. Nothing is stored: every request brings its whole input. */
-export const responsesIngress: Ingress = (request, context) => {
+export const responsesClient: ClientFormat = (request, context) => {
   const { target, stream, model, requestId, createdAt } = context
   const degraded: Degradation[] = []
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
@@ -20,7 +20,7 @@ export const responsesIngress: Ingress = (request, context) => {
   conversation.addSystem(textBlocks(request['instructions']), 'instructions')
   addInput(request['input'], conversation, note)
   const paths = { effort: 'reasoning.effort', format: 'text.format' }
-  const body = anthropicBody(context, {
+  const body = canonicalRequest(context, {
     settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
     conversation: conversation.finish(),
     hints: textBlocks(jsonHint(recordOf(request['text'])['format'], 'text.format', note)),

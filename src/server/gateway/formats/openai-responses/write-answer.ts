@@ -1,6 +1,6 @@
 import { type Json, recordOf } from '../../../platform/json.ts'
-import type { AnswerWriter } from '../../core/ingress.ts'
-import type { PivotEvent, StopReason } from '../../core/model-event.ts'
+import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
+import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
 import { openAiProblem, responseUsage } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
@@ -32,7 +32,7 @@ export function createResponseWriter(options: Options): AnswerWriter {
   return { take: event => writer.take(event), whole: () => writer.whole(), problem: openAiProblem }
 }
 
-type Block = Extract<PivotEvent, { type: 'block_start' }>['block']
+type Block = Extract<AnswerEvent, { type: 'block_start' }>['block']
 
 class ResponseWriter {
   readonly #options: Options
@@ -50,7 +50,7 @@ class ResponseWriter {
     this.#model = options.model
   }
 
-  take(event: PivotEvent): string {
+  take(event: AnswerEvent): string {
     switch (event.type) {
       case 'message_start':
         this.#model = event.model ?? this.#model
@@ -179,7 +179,7 @@ class ResponseWriter {
     return this.#frames([{ type: `response.${String(response['status'])}`, response }])
   }
 
-  #fail({ code, message }: Extract<PivotEvent, { type: 'error' }>): string {
+  #fail({ code, message }: Extract<AnswerEvent, { type: 'error' }>): string {
     const { error } = openAiProblem(code, message)
     const response = {
       ...this.#response('failed'),

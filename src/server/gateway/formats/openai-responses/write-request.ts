@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
 import { compact, isRecord, type Json, textOf } from '../../../platform/json.ts'
-import type { AnthropicRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
+import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { fitsStrict, type ModelTraits, type Note, traitsOf } from './conversion.ts'
 import { reasoningField } from './reasoning.ts'
@@ -9,7 +9,7 @@ import { blocksOf, noEquivalent } from './write-content.ts'
 import { inputItems } from './write-input.ts'
 
 /** The call of `POST /responses` for a request in Anthropic's format. Nothing is stored upstream. */
-export function responsesRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function responsesRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
   const note: Note = (path, action) => void degraded.push({ path, action })
   const traits = traitsOf(context.upstreamModel)
@@ -31,7 +31,7 @@ export function responsesRequest(request: AnthropicRequest, context: CodecContex
 }
 
 /** The call of `POST /responses/input_tokens`, the provider's own count of what the request would send. */
-export function countRequest(request: AnthropicRequest, context: CodecContext): UpstreamRequest {
+export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
   const { max_tool_calls: _, ...body } = promptFields(request, context, (path, action) => {
     degraded.push({ path, action })

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import type { Json } from '../../../platform/json.ts'
-import type { IngressContext } from '../../core/ingress.ts'
+import type { ClientContext } from '../../core/client-format.ts'
 import { type Block, textBlocks } from './content-parts.ts'
 import type { Note } from './settings.ts'
 import type { ToolSet } from './tools.ts'
@@ -136,7 +136,7 @@ interface Parts {
 }
 
 /** A request in Anthropic's format. Its keys always come in the same order, so that equal requests give equal bytes. */
-export function anthropicBody({ model, stream }: Pick<IngressContext, 'model' | 'stream'>, parts: Parts): Json {
+export function canonicalRequest({ model, stream }: Pick<ClientContext, 'model' | 'stream'>, parts: Parts): Json {
   const { settings, conversation, hints, tools, choice, isCached } = parts
   const system = [...conversation.system, ...hints]
   return {

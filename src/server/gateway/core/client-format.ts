@@ -1,12 +1,12 @@
 import { codeOfStatus, type ErrorCode } from '../../../contract/errors.ts'
 import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
+import type { AnswerEvent } from './answer-event.ts'
 import type { Refusal, Target } from './call.ts'
-import type { AnthropicRequest } from './codec.ts'
+import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
-import type { PivotEvent } from './model-event.ts'
 
 /** What a conversion may know besides the request. */
-export interface IngressContext {
+export interface ClientContext {
   readonly target: Target
   /** True when the client wants a stream. */
   readonly stream: boolean
@@ -19,7 +19,7 @@ export interface IngressContext {
 
 /** A request in Anthropic's format, and what turns its answer back. */
 interface Conversion {
-  readonly body: AnthropicRequest
+  readonly body: CanonicalRequest
   readonly degraded: readonly Degradation[]
   readonly writer: AnswerWriter
 }
@@ -28,12 +28,12 @@ interface Conversion {
  * Serves clients of one format by way of Anthropic's. Throws `invalid_request` that names the field for what has no
  * equivalent and must not be dropped.
  */
-export type Ingress = (request: Readonly<Record<string, unknown>>, context: IngressContext) => Conversion
+export type ClientFormat = (request: Readonly<Record<string, unknown>>, context: ClientContext) => Conversion
 
 /** Says an answer in a client's own format, event by event. One answer each. */
 export interface AnswerWriter {
   /** The frames that go out for `event`; empty when there is nothing to say, or no stream is wanted. */
-  take(event: PivotEvent): string
+  take(event: AnswerEvent): string
   /** The whole answer, once it has ended without an error. */
   whole(): object
   /** A failure in the client's own format. */

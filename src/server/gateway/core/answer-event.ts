@@ -15,7 +15,7 @@ export type BlockStart =
   | { readonly type: 'whole'; readonly block: Readonly<Record<string, unknown>> & { readonly type: string } }
 
 /** What an upstream's answer says, piece by piece, in Anthropic's terms but free of its grammar: the encoder owns that. */
-export type ModelEvent =
+export type UpstreamEvent =
   /** The upstream's own id of the answer and name of the model, where it gives them. At most once; may be left out. */
   | { readonly type: 'message_start'; readonly id?: string; readonly model?: string; readonly usage?: UsageUpdate }
   /** `key` is the decoder's own name of the block, unique in the message. Several blocks may be open at a time. */
@@ -37,8 +37,8 @@ export type ModelEvent =
   | { readonly type: 'error'; readonly code: ErrorCode; readonly message: string }
 
 /** What an answer in Anthropic's format says, free of its framing. Blocks come one after the other. */
-export type PivotEvent =
-  | Exclude<ModelEvent, { readonly type: 'usage' | 'degraded' | 'message_start' }>
+export type AnswerEvent =
+  | Exclude<UpstreamEvent, { readonly type: 'usage' | 'degraded' | 'message_start' }>
   | { readonly type: 'message_start'; readonly model: string | undefined }
   | { readonly type: 'usage'; readonly usage: TokenCounts }
   | { readonly type: 'ping' }
