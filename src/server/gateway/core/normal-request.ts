@@ -2,6 +2,7 @@ import { recordOf, textOf } from '../../platform/json.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
+import { type ToolNames, withLegalNames } from './tool-names.ts'
 
 /** A canonical request as the formats may write it for one target. */
 export interface NormalRequest {
@@ -9,6 +10,7 @@ export interface NormalRequest {
   readonly request: CanonicalRequest
   /** What changed, but for names of tools: the answer restores those. */
   readonly degraded: readonly Degradation[]
+  readonly names: ToolNames
 }
 
 /** What a step of the normalisation may know, and where it reports what it changed. */
@@ -31,7 +33,8 @@ export function normalRequest(request: CanonicalRequest, target: Target): Normal
   const note = (path: string, action: string): void => {
     degraded.push({ path, action })
   }
-  return { request: steps.reduce((normal, step) => step(normal, { target, note }), request), degraded }
+  const normal = steps.reduce((last, step) => step(last, { target, note }), request)
+  return { ...withLegalNames(normal, target.protocol), degraded }
 }
 
 /** True for protocols whose requests are the canonical request itself. */

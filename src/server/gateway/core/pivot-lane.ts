@@ -1,11 +1,12 @@
 import type { Attempt, Call, Lane, Outcome, Refusal, Target } from './call.ts'
 import type { ClientFormat } from './client-format.ts'
-import { clientRefusal, type ProblemWriter } from './client-format.ts'
+import { type AnswerWriter, clientRefusal, type ProblemWriter } from './client-format.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import { isAnthropicFormat, type NormalRequest, normalRequest } from './normal-request.ts'
 import { createPivotSink, withDegraded } from './pivot-sink.ts'
 import { parsedObject, readRequest } from './request.ts'
+import { restoredName, type ToolNames } from './tool-names.ts'
 
 /**
  * The lane for calls in another format than Anthropic's, by way of `inner`, which takes calls in that format. Every
@@ -21,8 +22,8 @@ export function pivotLane(client: ClientFormat, inner: Lane): Lane {
       requestId: call.requestId,
       createdAt: Math.floor(Date.now() / 1000),
     })
-    const { writer } = converted
-    const { request, degraded: changed } = normalForPassthrough(converted.body, target)
+    const { request, names, degraded: changed } = normalForPassthrough(converted.body, target)
+    const writer = writerFor(converted.writer, names)
     const degraded = [...converted.degraded, ...changed]
     const pivot = createPivotSink({ sink, writer, stream: ask.stream, degraded })
     return asClient(await inner(anthropicAttempt(attempt, request, 'messages'), pivot), degraded, writer.problem)
@@ -31,7 +32,11 @@ export function pivotLane(client: ClientFormat, inner: Lane): Lane {
 
 /** A request that `inner` passes on as it is; the lane of any other protocol normalises what it gets. */
 export const normalForPassthrough = (request: CanonicalRequest, target: Target): NormalRequest =>
-  isAnthropicFormat(target.protocol) ? normalRequest(request, target) : { request, degraded: [] }
+  isAnthropicFormat(target.protocol) ? normalRequest(request, target) : { request, degraded: [], names: new Map() }
+
+/** The writer for events that name tools as they were sent. */
+const writerFor = (writer: AnswerWriter, names: ToolNames): AnswerWriter =>
+  names.size === 0 ? writer : { ...writer, take: event => writer.take(restoredName(event, names)) }
 
 /** The same attempt as a client of Anthropic's format would make it. */
 export function anthropicAttempt(attempt: Attempt, body: object, kind: 'messages' | 'count_tokens'): Attempt {

@@ -14,6 +14,7 @@ import { type Degradation, withDegradedHeader } from './degradations.ts'
 import { normalRequest } from './normal-request.ts'
 import type { ReasoningSeals } from './reasoning-seal.ts'
 import { parsedObject } from './request.ts'
+import { restoringNames } from './tool-names.ts'
 import { createTranslatedReader } from './translated-reader.ts'
 
 interface Options {
@@ -29,28 +30,30 @@ interface Options {
 
 /** The lane of upstreams with another protocol than the call's, which is Anthropic's. Source: Gateway, section 2.2. */
 export function createTranslatedLane(options: Options): Lane {
-  const { codec, send } = options
+  const { codec: given, send } = options
 
   /** A call to the provider's counter. When no other try would help either, a guess stands in. */
   const count = async (attempt: Attempt, sink: Parameters<Lane>[1], request: UpstreamRequest) => {
-    const exchange = new Exchange({ attempt, sink, reader: createCountReader(codec) })
+    const exchange = new Exchange({ attempt, sink, reader: createCountReader(given) })
     const result = await send(sending(attempt, exchange, request))
     return result.outcome === 'refused' && verdictOf(result) === 'final' ? answerEstimate(attempt, sink) : result
   }
 
   return async (attempt, sink) => {
     const { call, target } = attempt
-    const { request, degraded: changed } = normalRequest(parsedObject(call.body), target)
+    const { request, names, degraded: changed } = normalRequest(parsedObject(call.body), target)
     const context = contextOf(attempt, options)
     if (call.kind === 'count_tokens') {
-      if (!codec.counting) return answerEstimate(attempt, sink)
-      return count(attempt, sink, codec.counting.request(request, context))
+      if (!given.counting) return answerEstimate(attempt, sink)
+      return count(attempt, sink, given.counting.request(request, context))
     }
+    const codec = restoringNames(given, names)
     const upstream = codec.request(request, context)
     const degraded: Degradation[] = [...changed, ...upstream.degraded]
     const shown = withDegradedHeader(attempt, degraded)
     const reader = createTranslatedReader({
       ...options,
+      codec,
       attempt: shown,
       sink,
       context,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordOf } from '../../../platform/json.ts'
-import { bedrockConverse } from './codec.ts'
-import { callStart, claude, contextFor, decoded, delta, ending, frame, gptOss, read, stop } from './fixtures.ts'
+import { callStart, contextFor, decoded, delta, ending, frame, gptOss, read, stop } from './fixtures.ts'
 
 const start = frame('messageStart', { role: 'assistant' })
 const say = (index: number, text: string) => delta(index, { text })
@@ -229,18 +228,4 @@ test('what has no place in an answer of ours is listed once', () => {
   const cited = delta(0, { citation: { title: 'Doc', location: {} } })
   const found = read(decoded([start, say(0, 'x'), cited, cited, stop(0), ...ending('end_turn')]))
   assert.deepEqual(found.degraded, ['answer.citation=dropped'])
-})
-
-test('a tool whose name was too long for Bedrock comes back under its own name', () => {
-  const context = contextFor(claude)
-  const name = `mcp__${'a'.repeat(80)}`
-  const tools = [{ name, input_schema: { type: 'object' } }]
-  const { body } = bedrockConverse.request(
-    { messages: [{ role: 'user', content: 'x' }], max_tokens: 9, tools },
-    context,
-  )
-  const sentName = JSON.stringify(body).match(/mcp__a+_[0-9a-f]{8}/)?.[0] ?? ''
-  assert.equal(sentName.length, 64)
-  const { content } = read(decoded([start, callStart(0, 't1', sentName), stop(0), ...ending('tool_use')], context))
-  assert.equal(content[0]?.['name'], name)
 })

@@ -2,7 +2,7 @@ import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import { bedrockModel } from '../../upstream/bedrock.ts'
-import { cleanName, toolNameOf } from './conversion.ts'
+import { cleanId } from './conversion.ts'
 import { writeState } from './reasoning.ts'
 
 type Kind = 'text' | 'tool_use' | 'thinking' | 'redacted'
@@ -36,7 +36,7 @@ export class AnswerBlocks {
     if (isRecord(call)) {
       const ended = this.#endBefore(index)
       const { key } = this.#begin(index, 'tool_use')
-      const name = toolNameOf(this.#context, textOf(call['name']))
+      const name = textOf(call['name'])
       const block = { type: 'tool_use', id: this.#idOf(textOf(call['toolUseId'])), name } as const
       return [...ended, { type: 'block_start', key, block }]
     }
@@ -130,10 +130,10 @@ export class AnswerBlocks {
 
   /** An id that clients take, and no other call of this answer has. */
   #idOf(upstreamId: string): string {
-    const id = cleanName(upstreamId === '' ? `call_${this.#ids.size}` : upstreamId)
+    const id = cleanId(upstreamId === '' ? `call_${this.#ids.size}` : upstreamId)
     const uses = (this.#ids.get(id) ?? 0) + 1
     this.#ids.set(id, uses)
-    return uses === 1 ? id : cleanName(`${id}_${uses}`)
+    return uses === 1 ? id : cleanId(`${id}_${uses}`)
   }
 
   #lose(kind: string): readonly UpstreamEvent[] {

@@ -3,9 +3,9 @@ import { compact, isRecord, type Json, recordOf } from '../../../platform/json.t
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import { isClaudeBefore, isClaudeFrom, modelPath } from '../../upstream/bedrock.ts'
 import { limitCachePoints, type Sections } from './cache-points.ts'
-import { blocksOf, type Conversion, rememberToolNames, startConversion } from './conversion.ts'
+import { blocksOf, type Conversion, startConversion } from './conversion.ts'
 import { thinkingSettings } from './reasoning.ts'
-import { toolBlocks, toolNames, toolSettings } from './write-tools.ts'
+import { toolBlocks, toolSettings } from './write-tools.ts'
 import { converted, instructionBlocks, withLastPoint } from './write-turns.ts'
 
 /** Fields that are read in one of the files beside this one, or that say what is the case anyway. */
@@ -17,7 +17,7 @@ const known = new Set([
 /** A request in Anthropic's format for Converse or ConverseStream. */
 export function converseRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const conversion = startConversion(context)
-  const { body } = converseBody(request, context, conversion)
+  const { body } = converseBody(request, conversion)
   listUnknown(request, conversion)
   const operation = context.stream ? 'converse-stream' : 'converse'
   return { path: modelPath(context.upstreamModel, operation), body, degraded: conversion.degraded }
@@ -26,17 +26,16 @@ export function converseRequest(request: CanonicalRequest, context: CodecContext
 /** A request for Bedrock's own token counter, with all that is counted. */
 export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const conversion = startConversion(context)
-  const { messages, system, toolConfig, additionalModelRequestFields } = converseBody(request, context, conversion).body
+  const { messages, system, toolConfig, additionalModelRequestFields } = converseBody(request, conversion).body
   const converse = compact({ messages, system, toolConfig, additionalModelRequestFields })
   const path = modelPath(context.upstreamModel, 'count-tokens')
   return { path, body: { input: { converse } }, degraded: [] }
 }
 
-function converseBody(request: Json, context: CodecContext, conversion: Conversion): { readonly body: Json } {
+function converseBody(request: Json, conversion: Conversion): { readonly body: Json } {
   refuseServers(request['mcp_servers'])
   const format = outputFormat(request, conversion)
   const { system, messages, tools } = limitCachePoints(sectionsOf(request, conversion), conversion)
-  rememberToolNames(context, toolNames(request['tools']))
   const hasCalls = messages.some(({ content }) => content.some(block => 'toolUse' in block || 'toolResult' in block))
   const { toolConfig, claudeChoice } = toolSettings({ tools, choice: request['tool_choice'], hasCalls }, conversion)
   const thinking = thinkingSettings(request, conversion)

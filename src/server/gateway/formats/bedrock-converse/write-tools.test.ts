@@ -91,13 +91,3 @@ test('fields of a tool without an equivalent are listed', () => {
   const given = [{ ...tools[0], defer_loading: true, input_examples: [{ q: 'x' }] }]
   assert.deepEqual(sent({ tools: given }).degraded, ['tools.0.defer_loading=dropped', 'tools.0.input_examples=dropped'])
 })
-
-test('a name that Bedrock refuses is changed the same way in tools, choice and history', () => {
-  const name = `mcp__${'long'.repeat(20)}`
-  const messages = JSON.parse(JSON.stringify(history).replaceAll('look', name))
-  const { text } = sent({ tools: [{ ...tools[0], name }], tool_choice: { type: 'tool', name }, messages }, nova)
-  const names = [...text.matchAll(/"name":"([^"]+)"/g)].map(match => match[1] ?? '')
-  assert.equal(names.length, 3)
-  assert.equal(new Set(names).size, 1)
-  assert.match(names[0] ?? '', /^[a-zA-Z0-9_-]{1,64}$/)
-})

@@ -2,7 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { compact, isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import { isClaudeBefore, isClaudeFrom } from '../../upstream/bedrock.ts'
 import { cachePoints } from './cache-points.ts'
-import { type Conversion, sentToolName } from './conversion.ts'
+import type { Conversion } from './conversion.ts'
 
 interface Options {
   /** Tool specifications and cache points. */
@@ -55,7 +55,7 @@ function possible(type: unknown, name: string, { model, note }: Conversion): Cho
     note('tool_choice', 'auto')
     return { type: 'auto' }
   }
-  return type === 'any' ? { type } : { type, name: sentToolName(name) }
+  return type === 'any' ? { type } : { type, name }
 }
 
 function converseChoice({ type, name }: Choice): Json | undefined {
@@ -90,10 +90,6 @@ export function toolBlocks(tools: unknown, conversion: Conversion): readonly Jso
   })
 }
 
-/** The names of a request's tools, as the client knows them. */
-export const toolNames = (tools: unknown): readonly string[] =>
-  (Array.isArray(tools) ? tools : []).map(tool => textOf(recordOf(tool)['name']))
-
 function toolSpec(tool: Json, path: string, { model, note }: Conversion): Json {
   for (const [field, value] of Object.entries(tool))
     if (!known.has(field) && value !== undefined && value !== null) note(`${path}.${field}`, 'dropped')
@@ -104,7 +100,7 @@ function toolSpec(tool: Json, path: string, { model, note }: Conversion): Json {
   if (isStrict && !takesStrict) note(`${path}.strict`, 'dropped')
   return {
     toolSpec: compact({
-      name: sentToolName(textOf(tool['name'])),
+      name: textOf(tool['name']),
       description: description.trim() === '' ? undefined : description,
       inputSchema: { json: schemaOf(tool['input_schema']) },
       strict: isStrict && takesStrict ? true : undefined,

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import { cachePoints, isCachePoint, searchResultBlocks, settleCachePoints, textBlocks } from './cache-points.ts'
-import { blocksOf, type Conversion, type Placed, sentToolName, sentToolUseId } from './conversion.ts'
+import { blocksOf, type Conversion, type Placed, sentToolUseId } from './conversion.ts'
 import { redactedBlocks, thinkingBlocks } from './reasoning.ts'
 import { documentBlocks, imageBlock } from './write-media.ts'
 
@@ -119,7 +119,7 @@ function assistantBlocks(placed: Placed, conversion: Conversion): readonly Json[
 const toolUseBlock = (block: Json, { model }: Conversion): Json => ({
   toolUse: {
     toolUseId: sentToolUseId(textOf(block['id']), model),
-    name: sentToolName(textOf(block['name'])),
+    name: textOf(block['name']),
     input: block['input'] ?? {},
   },
 })

@@ -177,7 +177,7 @@ const turns: typeof messages = [
     'messages.1.tool_calls.0.function.arguments=wrapped, messages.1.tool_calls.1.function.arguments=wrapped',
   ],
   [
-    'T13: ids and names that Anthropic refuses are replaced, the same for call and result',
+    'T13: ids that Anthropic refuses are replaced, the same for call and result',
     [
       hi,
       { role: 'assistant', tool_calls: [call('functions.f:0', 'a.b', '{}')] },
@@ -186,7 +186,7 @@ const turns: typeof messages = [
     {
       messages: [
         user,
-        { role: 'assistant', content: [use('functions_f_0_d6bdd4de', 'a_b_2e7336dc', {})] },
+        { role: 'assistant', content: [use('functions_f_0_d6bdd4de', 'a.b', {})] },
         { role: 'user', content: [result('functions_f_0_d6bdd4de', 'r')] },
       ],
     },

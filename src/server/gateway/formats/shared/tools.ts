@@ -95,12 +95,9 @@ const fingerprint = (text: string): string => createHash('sha256').update(text).
 export const toolCallId = (id: string): string =>
   /^[a-zA-Z0-9_-]+$/.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${fingerprint(id)}`
 
-/** `name` as Anthropic's format allows names of tools; one inside a namespace carries that in front. */
-export function toolName(name: string, namespace?: string): string {
-  const full = namespace === undefined ? name : `${namespace}__${name}`
-  if (/^[a-zA-Z0-9_-]{1,128}$/.test(full)) return full
-  return `${full.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 110)}_${fingerprint(full)}`
-}
+/** The name of a tool as the model knows it: one inside a namespace carries that in front. */
+export const toolName = (name: string, namespace?: string): string =>
+  namespace === undefined ? name : `${namespace}__${name}`
 
 /** Reads the text out of the JSON `{"input": "..."}` while it is still coming. */
 export interface CustomInput {

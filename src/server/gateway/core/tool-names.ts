@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { isRecord, type Json, listOf, mapped, recordOf, recordsOf, textOf } from '../../platform/json.ts'
+import type { AnswerEvent, UpstreamEvent } from './answer-event.ts'
+import type { Target } from './call.ts'
+import type { CanonicalRequest, Codec } from './codec.ts'
+
+/** The names under which the client knows its tools, by the names that were sent; empty when all could go as they are. */
+export type ToolNames = ReadonlyMap<string, string>
+
+interface NameRule {
+  readonly pattern: RegExp
+  readonly maxLength: number
+}
+
+const narrow: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }
+const anthropic: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 }
+
+/** What each protocol takes as the name of a tool. Vertex AI takes no colons, though Gemini's own API does. */
+const rules: Readonly<Record<Target['protocol'], NameRule>> = {
+  'anthropic-messages': anthropic,
+  'bedrock-invoke': anthropic,
+  'vertex-anthropic': anthropic,
+  'bedrock-converse': narrow,
+  'openai-chat': narrow,
+  'openai-responses': narrow,
+  gemini: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, maxLength: 64 },
+  demo: { pattern: /^/, maxLength: 0 },
+}
+
+interface Named {
+  readonly request: CanonicalRequest
+  readonly names: ToolNames
+}
+
+const unchanged: ToolNames = new Map()
+
+/**
+ * Renames the tools that the protocol refuses, everywhere in the request alike. Equal requests get equal names on every
+ * replica, and no name that another tool has.
+ */
+export function withLegalNames(request: CanonicalRequest, protocol: Target['protocol']): Named {
+  const rule = rules[protocol]
+  const given = namesIn(request)
+  const illegal = [...given].filter(name => !rule.pattern.test(name))
+  if (illegal.length === 0) return { request, names: unchanged }
+  const taken = new Set(given)
+  const sent = new Map<string, string>()
+  for (const name of illegal) {
+    const legal = legalName(name, rule, taken)
+    taken.add(legal)
+    sent.set(name, legal)
+  }
+  return { request: renamed(request, sent), names: new Map([...sent].map(([name, legal]) => [legal, name])) }
+}
+
+/** All names of tools in a request, without empty ones: those are for the format to refuse. */
+function namesIn({ tools, tool_choice: choice, messages }: CanonicalRequest): Set<string> {
+  const names = new Set(recordsOf(tools).map(({ name }) => textOf(name)))
+  names.add(textOf(recordOf(choice)['name']))
+  for (const message of recordsOf(messages)) {
+    for (const { type, name } of recordsOf(message['content'])) if (type === 'tool_use') names.add(textOf(name))
+  }
+  names.delete('')
+  return names
+}
+
+/** A likeness of the name with a hash of all of it; a longer hash where another tool has that name. */
+function legalName(name: string, { maxLength }: NameRule, taken: ReadonlySet<string>): string {
+  const hash = createHash('sha256').update(name).digest('hex')
+  const readable = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').replace(/^(?=[^a-zA-Z_])/, '_')
+  for (let length = 8; length < maxLength; length += 4) {
+    const legal = `${readable.slice(0, maxLength - length - 1)}_${hash.slice(0, length)}`
+    if (!taken.has(legal)) return legal
+  }
+  return hash.slice(0, maxLength)
+}
+
+function renamed(request: CanonicalRequest, sent: ReadonlyMap<string, string>): CanonicalRequest {
+  const { tools, tool_choice: choice, messages } = request
+  const withName = (holder: Json, field = 'name'): Json => {
+    const name = sent.get(textOf(holder[field]))
+    return name === undefined ? holder : { ...holder, [field]: name }
+  }
+  const inBlock = (block: unknown): unknown => {
+    if (!isRecord(block)) return block
+    if (block['type'] === 'tool_use') return withName(block)
+    if (block['type'] === 'tool_reference') return withName(block, 'tool_name')
+    return block['type'] === 'tool_result' ? withContent(block, inBlock) : block
+  }
+  return {
+    ...request,
+    ...(Array.isArray(tools) && { tools: mapped(listOf(tools), tool => (isRecord(tool) ? withName(tool) : tool)) }),
+    ...(isRecord(choice) && { tool_choice: withName(choice) }),
+    ...(Array.isArray(messages) && {
+      messages: mapped(listOf(messages), message => (isRecord(message) ? withContent(message, inBlock) : message)),
+    }),
+  }
+}
+
+/** `holder` with its blocks as `change` returns them; itself when they all stay, or when it has none. */
+export function withContent(holder: Json, change: (block: unknown, index: number) => unknown): Json {
+  const { content } = holder
+  if (!Array.isArray(content)) return holder
+  const changed = mapped(listOf(content), change)
+  return changed === content ? holder : { ...holder, content: changed }
+}
+
+/** The event with the client's name of the tool in place of the one that was sent. */
+export function restoredName<T extends UpstreamEvent | AnswerEvent>(event: T, names: ToolNames): T {
+  if (event.type !== 'block_start' || event.block.type !== 'tool_use') return event
+  const name = names.get(event.block.name)
+  return name === undefined ? event : { ...event, block: { ...event.block, name } }
+}
+
+/** The codec with the client's names of tools in its answers. */
+export function restoringNames(codec: Codec, names: ToolNames): Codec {
+  if (names.size === 0) return codec
+  const restored = (events: readonly UpstreamEvent[]) => mapped(events, event => restoredName(event, names))
+  return {
+    ...codec,
+    decoder(context) {
+      const decoder = codec.decoder(context)
+      return { push: frame => restored(decoder.push(frame)), end: () => restored(decoder.end()) }
+    },
+    answer: (body, context) => restored(codec.answer(body, context)),
+  }
+}
