@@ -18,8 +18,15 @@ export const recordsOf = (value: unknown): readonly Json[] => (Array.isArray(val
 
 /** `list` with every entry as `change` returns it; the list itself when all of them stay as they are. */
 export function mapped<T>(list: readonly T[], change: (entry: T, index: number) => T): readonly T[] {
-  const first = list.findIndex((entry, index) => change(entry, index) !== entry)
-  return first < 0 ? list : list.map(change)
+  const changed = list.map(change)
+  return changed.some((entry, index) => entry !== list[index]) ? changed : list
+}
+
+/** `record` with every entry of the list at `field` as `change` returns it; itself when all stay, or without a list. */
+export function withEntries(record: Json, field: string, change: (entry: unknown, index: number) => unknown): Json {
+  const list = listOf(record[field])
+  const changed = mapped(list, change)
+  return changed === list ? record : { ...record, [field]: changed }
 }
 
 /** The text itself; an empty one in place of anything else. */

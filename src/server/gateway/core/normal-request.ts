@@ -2,6 +2,14 @@ import { recordOf, textOf } from '../../platform/json.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
+import {
+  type StepOptions,
+  withImageTypes,
+  withMatchedCalls,
+  withoutForeignThinking,
+  withToolsOfHistory,
+  withTrimmedPrefill,
+} from './normal-history.ts'
 import { type ToolNames, withLegalNames } from './tool-names.ts'
 
 /** A canonical request as the formats may write it for one target. */
@@ -13,16 +21,17 @@ export interface NormalRequest {
   readonly names: ToolNames
 }
 
-/** What a step of the normalisation may know, and where it reports what it changed. */
-export interface StepOptions {
-  readonly target: Target
-  readonly note: (path: string, action: string) => void
-}
-
 /** Returns the request, or a changed copy. */
 type Step = (request: CanonicalRequest, options: StepOptions) => CanonicalRequest
 
-const steps: readonly Step[] = [withoutBillingHeader]
+const steps: readonly Step[] = [
+  withoutBillingHeader,
+  withoutForeignThinking,
+  withMatchedCalls,
+  withToolsOfHistory,
+  withTrimmedPrefill,
+  withImageTypes,
+]
 
 /**
  * Returns `request`, in Anthropic's vocabulary, without what clients send by habit and upstreams refuse, misread or do
@@ -36,10 +45,6 @@ export function normalRequest(request: CanonicalRequest, target: Target): Normal
   const normal = steps.reduce((last, step) => step(last, { target, note }), request)
   return { ...withLegalNames(normal, target.protocol), degraded }
 }
-
-/** True for protocols whose requests are the canonical request itself. */
-export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
-  protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
 
 const billingHeader = 'x-anthropic-billing-header'
 

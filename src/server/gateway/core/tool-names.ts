@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isRecord, type Json, listOf, mapped, recordOf, recordsOf, textOf } from '../../platform/json.ts'
+import { isRecord, mapped, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
 import type { AnswerEvent, UpstreamEvent } from './answer-event.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest, Codec } from './codec.ts'
@@ -76,33 +76,25 @@ function legalName(name: string, { maxLength }: NameRule, taken: ReadonlySet<str
 }
 
 function renamed(request: CanonicalRequest, sent: ReadonlyMap<string, string>): CanonicalRequest {
-  const { tools, tool_choice: choice, messages } = request
-  const withName = (holder: Json, field = 'name'): Json => {
-    const name = sent.get(textOf(holder[field]))
-    return name === undefined ? holder : { ...holder, [field]: name }
+  const { tool_choice: choice } = request
+  const withName = (holder: unknown, field = 'name'): unknown => {
+    const name = isRecord(holder) ? sent.get(textOf(holder[field])) : undefined
+    return name === undefined ? holder : { ...recordOf(holder), [field]: name }
   }
   const inBlock = (block: unknown): unknown => {
     if (!isRecord(block)) return block
     if (block['type'] === 'tool_use') return withName(block)
     if (block['type'] === 'tool_reference') return withName(block, 'tool_name')
-    return block['type'] === 'tool_result' ? withContent(block, inBlock) : block
+    return block['type'] === 'tool_result' ? withEntries(block, 'content', inBlock) : block
   }
-  return {
-    ...request,
-    ...(Array.isArray(tools) && { tools: mapped(listOf(tools), tool => (isRecord(tool) ? withName(tool) : tool)) }),
-    ...(isRecord(choice) && { tool_choice: withName(choice) }),
-    ...(Array.isArray(messages) && {
-      messages: mapped(listOf(messages), message => (isRecord(message) ? withContent(message, inBlock) : message)),
-    }),
-  }
-}
-
-/** `holder` with its blocks as `change` returns them; itself when they all stay, or when it has none. */
-export function withContent(holder: Json, change: (block: unknown, index: number) => unknown): Json {
-  const { content } = holder
-  if (!Array.isArray(content)) return holder
-  const changed = mapped(listOf(content), change)
-  return changed === content ? holder : { ...holder, content: changed }
+  const inMessage = (message: unknown): unknown =>
+    isRecord(message) ? withEntries(message, 'content', inBlock) : message
+  const chosen = isRecord(choice) ? { ...request, tool_choice: withName(choice) } : request
+  return withEntries(
+    withEntries(chosen, 'tools', tool => withName(tool)),
+    'messages',
+    inMessage,
+  )
 }
 
 /** The event with the client's name of the tool in place of the one that was sent. */

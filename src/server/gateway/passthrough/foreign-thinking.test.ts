@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
-import { providers } from '../../config/providers.ts'
-import { isClaude, withoutForeignThinking } from './foreign-thinking.ts'
+import { isClaude } from '../formats/shared/model-traits.ts'
+import { withoutForeignThinking } from './foreign-thinking.ts'
 
 const cleaned = (body: unknown, toClaude = false) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -94,16 +94,17 @@ test('the law: what is left is the body without the foreign blocks, whatever sta
   )
 })
 
-test('Claude itself is Anthropic’s own address, Bedrock and Vertex; compatible servers are not', () => {
-  const own = providers['anthropic']?.apiBase ?? ''
-  const claude = (apiBase: string, changes = {}) => isClaude(targetAt(deploymentAt(apiBase, changes)))
+test('Claude is known by its name behind any address; Bedrock and Vertex name it as they like', () => {
+  const claude = (upstreamModel: string, changes = {}) =>
+    isClaude(targetAt(deploymentAt('https://proxy.example', changes), upstreamModel))
   assert.deepEqual(
     [
-      claude(own),
-      claude('https://proxy.example'),
-      claude(own, { provider: 'acme' }),
-      claude('https://a.example', { protocols: ['vertex-anthropic'] }),
+      claude('claude-sonnet-5'),
+      claude('anthropic/Claude-4.5-opus'),
+      claude('kimi-k3'),
+      claude('arn:aws:bedrock:us-east-1:1:application-inference-profile/x', { protocols: ['bedrock-invoke'] }),
+      claude('mine', { protocols: ['vertex-anthropic'] }),
     ],
-    [true, false, false, true],
+    [true, true, false, true, true],
   )
 })

@@ -1,8 +1,6 @@
-import { providers } from '../../config/providers.ts'
 import { removals, type Splice, spliced } from '../bytes/body-edit.ts'
 import { type Member, membersAt } from '../bytes/json-members.ts'
 import { skipBlank, stringEnd } from '../bytes/splice.ts'
-import type { Target } from '../core/call.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { sealPrefix } from '../core/reasoning-seal.ts'
 
@@ -55,15 +53,6 @@ const contentsOf = (body: Buffer): readonly Content[] =>
 
 const named = (body: Buffer, at: number, name: string): readonly Member[] =>
   membersAt(body, at).filter(({ key }) => key === name)
-
-/** True when the upstream is Claude itself, which checks signatures; compatible servers make thinking without any. */
-export const isClaude = ({
-  protocol,
-  deployment: { provider, apiBase },
-}: Pick<Target, 'protocol' | 'deployment'>): boolean =>
-  protocol === 'vertex-anthropic' ||
-  protocol === 'bedrock-invoke' ||
-  (provider === 'anthropic' && apiBase === providers['anthropic']?.apiBase)
 
 /** An empty list or empty text would be refused. */
 const filler = '[{"type":"text","text":"..."}]'

@@ -65,13 +65,6 @@ test('M7: none for a model that knows no none takes the tools away', () => {
   assert.ok(!JSON.stringify(body['toolConfig']).includes('look'))
 })
 
-test('a history with calls but without tools is one that Bedrock takes', () => {
-  const { body, degraded } = sent({ messages: history })
-  assert.equal((body['toolConfig'] as { tools: unknown[] }).tools.length, 1)
-  assert.deepEqual(degraded, ['tools=placeholder_added'])
-  assert.equal(sent({}).body['toolConfig'], undefined)
-})
-
 test('a strict tool stays strict where Bedrock takes it', () => {
   const request = { tools: [{ ...tools[0], strict: true }] }
   assert.match(sent(request, claude).text, /"strict":true/)

@@ -22,10 +22,7 @@ interface ToolSettings {
 /** How tools may be used. */
 export function toolSettings({ tools, choice, hasCalls }: Options, conversion: Conversion): ToolSettings {
   const { type, name, disable_parallel_tool_use: isSerial } = recordOf(choice)
-  if (tools.length === 0) {
-    if (hasCalls) conversion.note('tools', 'placeholder_added')
-    return { toolConfig: hasCalls ? { tools: [placeholderTool] } : undefined, claudeChoice: undefined }
-  }
+  if (tools.length === 0) return { toolConfig: undefined, claudeChoice: undefined }
   const isClaude = conversion.model.family === 'claude'
   if (type === 'none')
     return isClaude ? { toolConfig: { tools }, claudeChoice: { type } } : without(hasCalls, conversion)

@@ -203,7 +203,6 @@ test('blocks without an equivalent are listed, wherever they stand', () => {
     'messages.0.content.1=dropped',
     'messages.1.content.0=dropped',
     'messages.2.content.0.content.0=dropped',
-    'tools=placeholder_added',
   ])
 })
 

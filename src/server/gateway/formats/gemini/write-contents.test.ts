@@ -150,12 +150,6 @@ test('M2: documents work as data, as address and as text, and addresses say what
   assert.deepEqual(lost, ['messages.0.content.4.source.url=type_guessed'])
 })
 
-test('a result whose call is not there is told as text', () => {
-  const { contents, lost } = convert([user(result('gone', 'was here'))])
-  assert.deepEqual(contents, [{ role: 'user', parts: [{ text: 'Result of an earlier tool call:\nwas here' }] }])
-  assert.deepEqual(lost, ['messages.0.content.0=approximated'])
-})
-
 test('K4: thinking of others is dropped and listed', () => {
   const { contents, lost } = convert([
     user(text('a')),

@@ -91,14 +91,8 @@ class Conversation {
   }
 
   #answer(placed: Placed): void {
-    const { block, path, losses } = placed
-    const id = nonEmptyText(block['tool_use_id']) ?? ''
-    const name = this.#names.get(id)
-    if (name === undefined) {
-      losses.note(path, 'approximated')
-      this.#say(orphanText(placed))
-      return
-    }
+    const id = nonEmptyText(placed.block['tool_use_id']) ?? ''
+    const name = this.#names.get(id) ?? ''
     const { context, traits } = this.#options
     const sentId = hasCallIds(context) ? id : undefined
     const takesMedia = traits.takesMediaInResults
@@ -178,13 +172,6 @@ function convertToolResult({ placed, name, id, takesMedia }: ResultOptions): Con
     response: { functionResponse: response },
     moved: moved.length > 0 ? [heading, ...moved.map(({ part }) => part)] : [],
   }
-}
-
-/** The text of a result whose call is not in the conversation. */
-function orphanText(placed: Placed): readonly Json[] {
-  const { texts, media } = readContent(placed)
-  const text = ['Result of an earlier tool call:', ...texts].join('\n')
-  return [{ text }, ...media.map(({ part }) => part)]
 }
 
 interface Media {

@@ -51,6 +51,17 @@ function claudeVersion(model: string): number | undefined {
   return found ? Number(`${found[1]}.${found[2] ?? 0}`) : undefined
 }
 
+/** True for protocols whose requests are the canonical request itself. */
+export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
+  protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
+
+/**
+ * True for Claude behind any address: it checks the signatures of thinking, which compatible servers of other models
+ * neither make nor check. The two protocols of Claude at Google and Amazon may name it by an ARN.
+ */
+export const isClaude = ({ protocol, upstreamModel }: Pick<Target, 'protocol' | 'upstreamModel'>): boolean =>
+  protocol === 'vertex-anthropic' || protocol === 'bedrock-invoke' || /claude/i.test(upstreamModel)
+
 /** The search that Anthropic runs itself, in its format. */
 export const webSearchTool = { type: 'web_search_20250305', name: 'web_search' } as const
 
