@@ -1,5 +1,6 @@
 import { recordOf, textOf } from '../../platform/json.ts'
 import type { Target } from './call.ts'
+import { withClientTools } from './client-tools.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import {
@@ -26,6 +27,7 @@ type Step = (request: CanonicalRequest, options: StepOptions) => CanonicalReques
 
 const steps: readonly Step[] = [
   withoutBillingHeader,
+  withClientTools,
   withoutForeignThinking,
   withMatchedCalls,
   withToolsOfHistory,

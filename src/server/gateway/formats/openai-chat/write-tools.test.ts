@@ -7,7 +7,6 @@ import { openAi, sent } from './fixtures.ts'
 const schema = { type: 'object', properties: { p: { type: 'string' } }, additionalProperties: false }
 const ls = { name: 'ls', description: 'Lists', input_schema: schema }
 const lsFunction = { type: 'function', function: { name: 'ls', description: 'Lists', parameters: schema } }
-const search = { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' }
 
 function toolsOf(request: Json, changes: Partial<CodecContext> = {}) {
   const { body, degraded } = sent(request, changes)
@@ -50,17 +49,6 @@ test('M7: models that refuse parallel_tool_calls do not get it', () => {
   })
 })
 
-test('M7: a forced choice goes when its tool was removed', () => {
-  const choice = { type: 'tool', name: search.name }
-  assert.deepEqual(toolsOf({ tools: [search, ls], tool_choice: choice }), {
-    tools: [lsFunction],
-    degraded: ['tools.0=dropped', 'tool_choice=dropped'],
-  })
-  assert.deepEqual(toolsOf({ tools: [search], tool_choice: { type: 'any' } }), {
-    degraded: ['tools.0=dropped', 'tool_choice=dropped'],
-  })
-})
-
 test('a choice without tools is not sent', () => {
   assert.deepEqual(toolsOf({ tools: [], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }), {
     degraded: [],
@@ -88,20 +76,6 @@ test('a schema without properties gets an empty list of them', () => {
     { type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } },
   ])
 })
-
-for (const [type, name, field] of [
-  ['bash_20250124', 'bash', 'restart'],
-  ['text_editor_20250728', 'str_replace_based_edit_tool', 'insert_text'],
-  ['memory_20250818', 'memory', 'old_path'],
-] as const) {
-  test(`M10: ${name}, which the client runs, becomes a function with its input`, () => {
-    const { body, degraded } = sent({ tools: [{ type, name }] })
-    const [tool] = body['tools'] as [{ function: { name: string; parameters: { properties: Json } } }]
-    assert.equal(tool.function.name, name)
-    assert.ok(field in tool.function.parameters.properties)
-    assert.deepEqual(degraded, ['tools.0=sent_as_function'])
-  })
-}
 
 for (const type of [
   'web_search_20250305',

@@ -94,7 +94,6 @@ const refused = [
     { type: 'code_execution_20260521', name: 'code_execution' },
     /^tools\.1: a tool of type code_execution_20260521 has no/,
   ],
-  [{ type: 'bash_20250124', name: 'bash' }, /^tools\.1: /],
   [{ input_schema: {} }, /^tools\.1\.name /],
   ['nonsense', /^tools\.1 must be an object/],
 ] as const
