@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { dataFrame } from '../../support/dialects/dialect.ts'
 import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
 import { afterCall, imageBlock, pixel, startPair, tool, translated } from './setup.ts'
 
@@ -163,4 +164,37 @@ for (const protocol of everyProtocol) {
     assert.match(degradedOf(response), /messages\.1\.content\.0=dropped/)
     assert.ok(!sentText().includes('a thought of mine'))
   })
+}
+
+const geminiChunk = (usageMetadata: object, finishReason?: string) =>
+  dataFrame({
+    candidates: [{ content: { parts: [{ text: 'a' }] }, ...(finishReason && { finishReason }) }],
+    usageMetadata,
+  })
+const counted = { promptTokenCount: 100, cachedContentTokenCount: 40, candidatesTokenCount: 7, thoughtsTokenCount: 3 }
+const forgotten = [
+  ['zeroed', { promptTokenCount: 0, cachedContentTokenCount: 0, candidatesTokenCount: 9, thoughtsTokenCount: 0 }],
+  ['left out', { candidatesTokenCount: 9 }],
+] as const
+
+for (const [how, last] of forgotten) {
+  const frames = [geminiChunk(counted), geminiChunk(last, 'STOP')]
+  const expected = { input_tokens: 60, cache_read_tokens: 40, output_tokens: 12, reasoning_tokens: 3 }
+
+  for (const [format, path] of [
+    ['Anthropic', '/v1/messages'],
+    ['Chat', '/v1/chat/completions'],
+    ['Gemini', '/v1beta/models/test-model:streamGenerateContent?alt=sse'],
+  ] as const) {
+    test(`N10, gemini: counts that its last chunk has ${how} stand for a client of ${format}`, async t => {
+      const { app } = await startPair(t, 'gemini', { script: [{ frames }] })
+      const contents = [{ parts: [{ text: 'hi' }] }]
+      const body =
+        format === 'Gemini' ? { contents } : { model: 'test-model', stream: true, max_tokens: 9, messages: [hi] }
+      await (await app.post(body, { path })).text()
+      await app.bookedCalls(1)
+      const { input_tokens, cache_read_tokens, output_tokens, reasoning_tokens } = app.booked[0] ?? {}
+      assert.deepEqual({ input_tokens, cache_read_tokens, output_tokens, reasoning_tokens }, expected)
+    })
+  }
 }

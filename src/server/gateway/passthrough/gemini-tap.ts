@@ -1,6 +1,6 @@
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/frame-splitter.ts'
-import { geminiUsageOf } from '../tokens/stated-usage.ts'
+import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'
 import type { UsageTap } from './wire.ts'
@@ -11,6 +11,7 @@ export const createGeminiTap = (): UsageTap => new GeminiTap()
 class GeminiTap extends StreamTap {
   override readonly takesPings = true
   override hasContent = false
+  readonly #readUsage = geminiUsageReader()
 
   protected override onFrame(frame: Buffer): void {
     const data = dataOf(frame) ?? remainsOf(frame)
@@ -25,7 +26,7 @@ class GeminiTap extends StreamTap {
   }
 
   #onChunk(chunk: Json): void {
-    const usage = geminiUsageOf(chunk['usageMetadata'])
+    const usage = this.#readUsage(chunk['usageMetadata'])
     if (usage) this.counts = { ...this.counts, ...usage }
     const [candidate] = recordsOf(chunk['candidates'])
     const parts = recordsOf(recordOf(candidate?.['content'])['parts'])
@@ -38,7 +39,7 @@ class GeminiTap extends StreamTap {
     if (this.end === undefined && (parts.length > 0 || reason !== undefined)) this.isUnderWay = true
     if (reason === undefined) return
     this.stopReason = reason
-    this.hasFinalCount ||= usage?.output_tokens !== undefined
+    this.hasFinalCount ||= geminiUsageOf(chunk['usageMetadata'])?.output_tokens !== undefined
     // No event says that the stream is over: the reason is the last that must come.
     this.end ??= 'stop'
   }

@@ -1,4 +1,4 @@
-import { countOf, isRecord, type Json, recordOf, recordsOf } from '../../platform/json.ts'
+import { isRecord, type Json, recordOf, recordsOf } from '../../platform/json.ts'
 import type { UsageUpdate } from '../core/answer-event.ts'
 import { tokenCount } from './token-counts.ts'
 
@@ -64,16 +64,31 @@ export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
 const count = (record: Json, name: string): number | undefined => tokenCount(record[name])
 
 /**
- * Totals so far out of a chunk's `usageMetadata`; undefined when it states none. Gemini's prompt tokens contain the
- * cached ones, and its answer's tokens leave out the thoughts.
+ * Reads the totals so far out of the `usageMetadata` of each chunk of a stream; undefined for a chunk without. The last
+ * chunks of some models leave out or zero what earlier ones stated: a count never falls back to 0.
+ */
+export function geminiUsageReader(): (metadata: unknown) => UsageUpdate | undefined {
+  const stated: Record<string, unknown> = {}
+  return metadata => {
+    if (!isRecord(metadata)) return undefined
+    for (const [name, value] of Object.entries(metadata)) {
+      if (tokenCount(value) || stated[name] === undefined) stated[name] = value
+    }
+    return geminiUsageOf(stated)
+  }
+}
+
+/**
+ * The counts of a `usageMetadata`; undefined when it states none. Gemini's prompt tokens contain the cached ones, and
+ * its answer's tokens leave out the thoughts.
  */
 export function geminiUsageOf(metadata: unknown): UsageUpdate | undefined {
   if (!isRecord(metadata)) return undefined
-  const prompt = countOf(metadata['promptTokenCount'])
-  const cached = countOf(metadata['cachedContentTokenCount'])
-  const fed = countOf(metadata['toolUsePromptTokenCount'])
-  const answered = countOf(metadata['candidatesTokenCount'])
-  const thought = countOf(metadata['thoughtsTokenCount'])
+  const prompt = tokenCount(metadata['promptTokenCount'])
+  const cached = tokenCount(metadata['cachedContentTokenCount'])
+  const fed = tokenCount(metadata['toolUsePromptTokenCount'])
+  const answered = tokenCount(metadata['candidatesTokenCount'])
+  const thought = tokenCount(metadata['thoughtsTokenCount'])
   const usage = {
     ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (cached ?? 0)) + (fed ?? 0) }),
     ...(cached !== undefined && { cache_read_tokens: cached }),

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../../contract/errors.ts'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
 import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
-import { geminiUsageOf } from '../../tokens/stated-usage.ts'
+import { geminiUsageReader } from '../../tokens/stated-usage.ts'
 import { problemInStream } from './errors.ts'
 import { AnswerBlocks } from './read-blocks.ts'
 
@@ -20,6 +20,7 @@ export function wholeAnswer(body: unknown, context: CodecContext): readonly Upst
 export class GeminiDecoder implements StreamDecoder {
   readonly #blocks: AnswerBlocks
   readonly #losses = new Set<string>()
+  readonly #readUsage = geminiUsageReader()
   #hasStarted = false
   #isOver = false
   #finish: Finish | undefined
@@ -64,7 +65,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #start(chunk: Json): void {
-    const usage = geminiUsageOf(chunk['usageMetadata'])
+    const usage = this.#readUsage(chunk['usageMetadata'])
     if (this.#hasStarted) {
       if (usage) this.#blocks.add({ type: 'usage', usage })
       return
