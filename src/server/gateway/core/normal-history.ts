@@ -173,11 +173,19 @@ export function withTrimmedPrefill(request: CanonicalRequest, { target, note }: 
   if (last['role'] !== 'assistant' || !(isAnthropicFormat(target.protocol) || isClaude(target))) return request
   const { content } = last
   const blocks = typeof content === 'string' ? [textBlock(content)] : listOf(content)
+  const trimmed = withTrimmedEnd(blocks)
+  if (trimmed === blocks) return request
+  note(`messages.${messages.length - 1}.content`, 'trimmed')
+  const end = trimmed.length > 0 ? [{ ...last, content: trimmed }] : []
+  return { ...request, messages: [...messages.slice(0, -1), ...end] }
+}
+
+/** The blocks themselves when they do not end in blanks. */
+function withTrimmedEnd(blocks: readonly unknown[]): readonly unknown[] {
   const said = recordOf(blocks.at(-1))
   const text = textOf(said['text'])
   const trimmed = text.trimEnd()
-  if (said['type'] !== 'text' || trimmed === text) return request
-  note(`messages.${messages.length - 1}.content`, 'trimmed')
-  const kept = [...blocks.slice(0, -1), ...(trimmed === '' ? [] : [{ ...said, text: trimmed }])]
-  return { ...request, messages: [...messages.slice(0, -1), ...(kept.length > 0 ? [{ ...last, content: kept }] : [])] }
+  const before = blocks.slice(0, -1)
+  if (said['type'] !== 'text' || (trimmed === text && text !== '')) return blocks
+  return trimmed === '' ? withTrimmedEnd(before) : [...before, { ...said, text: trimmed }]
 }
