@@ -1,4 +1,5 @@
 import { recordOf, textOf } from '../../platform/json.ts'
+import { withinAnswerLimit, withinSamplingRanges } from './answer-settings.ts'
 import type { Target } from './call.ts'
 import { withClientTools } from './client-tools.ts'
 import type { CanonicalRequest } from './codec.ts'
@@ -33,6 +34,8 @@ const steps: readonly Step[] = [
   withToolsOfHistory,
   withTrimmedPrefill,
   withImageTypes,
+  withinAnswerLimit,
+  withinSamplingRanges,
 ]
 
 /**

@@ -1,3 +1,4 @@
+import { keysOf, ownMembers } from '../bytes/own-members.ts'
 import { isAnthropicFormat } from '../formats/shared/model-traits.ts'
 import type { Attempt, Call, Lane, Outcome, Refusal, Target } from './call.ts'
 import type { ClientFormat } from './client-format.ts'
@@ -6,7 +7,7 @@ import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import { type NormalRequest, normalRequest } from './normal-request.ts'
 import { createPivotSink, withDegraded } from './pivot-sink.ts'
-import { parsedObject, readRequest } from './request.ts'
+import { parsedObject } from './request.ts'
 import { restoredName, type ToolNames } from './tool-names.ts'
 
 /**
@@ -39,11 +40,14 @@ export const normalForPassthrough = (request: CanonicalRequest, target: Target):
 const writerFor = (writer: AnswerWriter, names: ToolNames): AnswerWriter =>
   names.size === 0 ? writer : { ...writer, take: event => writer.take(restoredName(event, names)) }
 
+const modelKey = keysOf(['model'])
+
 /** The same attempt as a client of Anthropic's format would make it. */
 export function anthropicAttempt(attempt: Attempt, body: object, kind: 'messages' | 'count_tokens'): Attempt {
   const { address: _, ...given } = attempt.call
   const call: Call = { ...given, kind, body: Buffer.from(JSON.stringify(body)), query: '' }
-  return { ...attempt, call, ask: readRequest(call) }
+  const [modelSpan] = ownMembers(call.body, modelKey)?.values ?? []
+  return { ...attempt, call, ...(modelSpan && { ask: { ...attempt.ask, modelSpan } }) }
 }
 
 /** How a call ended, with what its conversion could not carry; a refusal in the client's own format. */

@@ -21,7 +21,7 @@ export function geminiCountLane(inner: Lane): Lane {
       requestId: call.requestId,
       createdAt: 0,
     })
-    const converted = anthropicAttempt(attempt, normalForPassthrough(whatIsRead(body), target).request, 'count_tokens')
+    const converted = anthropicAttempt(attempt, whatIsRead(normalForPassthrough(body, target).request), 'count_tokens')
     const counting = createCountSink(sink, degraded)
     const result = await inner(converted, counting)
     if (result.outcome === 'refused' && lacksCounting(result, target.upstreamModel))

@@ -35,12 +35,12 @@ const wireG = { name: 'g', input_schema: { type: 'object', properties: {} } }
 const mode = (functionCallingConfig: object) => ({ toolConfig: { functionCallingConfig } })
 
 const settings: readonly (readonly [string, object, object, (string | undefined)?, string?])[] = [
-  ['no limit given leaves room for a long answer', {}, { max_tokens: 32_000 }],
+  ['no limit given sets none', {}, {}],
   [
-    'a limit, samplings and stops are carried; a temperature above Anthropic’s scale is its end',
+    'a limit, samplings and stops are carried',
     config({ maxOutputTokens: 5, temperature: 1.5, topP: 0.5, topK: 4, stopSequences: ['END', ' '] }),
-    { max_tokens: 5, temperature: 1, top_p: 0.5, top_k: 4, stop_sequences: ['END'] },
-    'generationConfig.stopSequences=blank_dropped, generationConfig.temperature=clamped',
+    { max_tokens: 5, temperature: 1.5, top_p: 0.5, top_k: 4, stop_sequences: ['END'] },
+    'generationConfig.stopSequences=blank_dropped',
   ],
   [
     'the other spelling of fields means the same',
@@ -149,7 +149,7 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
 for (const [guarantee, request, expected, listed, upstreamModel] of settings) {
   test(guarantee, () => {
     const { body, degraded } = convert(request, upstreamModel)
-    assert.deepEqual(body, { model: 'm', max_tokens: 32_000, stream: false, messages: [user], ...expected })
+    assert.deepEqual(body, { model: 'm', stream: false, messages: [user], ...expected })
     assert.equal(degraded, listed)
   })
 }

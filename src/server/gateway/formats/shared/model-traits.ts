@@ -4,6 +4,8 @@ import type { Target } from '../../core/call.ts'
 export interface ModelTraits {
   /** False where temperature, top_p and top_k are refused, whatever their value. */
   readonly takesSampling: boolean
+  /** False where a request may state one of the two, and both are refused. */
+  readonly takesTemperatureWithTopP: boolean
   /** `adaptive` models choose how much they think; others need a number of tokens. */
   readonly thinking: 'adaptive' | 'budget'
   /** How "no reasoning" is said: some models think unless told not to, others refuse to be told. */
@@ -16,22 +18,26 @@ const allEfforts = ['low', 'medium', 'high', 'xhigh', 'max']
 /** Of a model that is no Claude: the codec of its protocol knows the rest. */
 const others: ModelTraits = {
   takesSampling: true,
+  takesTemperatureWithTopP: true,
   thinking: 'adaptive',
   noThinking: 'disabled',
   efforts: allEfforts,
 }
 
 /**
- * The traits of a model by its upstream name. Claude before 4.6 needs a thinking budget; from 4.7 on sampling settings
+ * The traits of a model by its upstream name. Claude from 4.1 on refuses temperature beside top_p; before 4.6 it needs a thinking budget; from 4.7 on sampling settings
  * are refused; from 5 on thinking is on unless it is disabled. Source: Anthropic's migration guides.
  */
 export function traitsOf(upstreamModel: string): ModelTraits {
   const version = claudeVersion(upstreamModel)
   if (version === undefined) return others
-  if (version < 4.6) return { takesSampling: true, thinking: 'budget', noThinking: 'omitted', efforts: [] }
+  const takesTemperatureWithTopP = version < 4.1
+  if (version < 4.6)
+    return { takesSampling: true, takesTemperatureWithTopP, thinking: 'budget', noThinking: 'omitted', efforts: [] }
   if (version < 4.7)
     return {
       takesSampling: true,
+      takesTemperatureWithTopP,
       thinking: 'adaptive',
       noThinking: 'omitted',
       efforts: ['low', 'medium', 'high', 'max'],
@@ -39,6 +45,7 @@ export function traitsOf(upstreamModel: string): ModelTraits {
   const canDisable = version >= 5 && /opus|sonnet|haiku/.test(upstreamModel)
   return {
     takesSampling: false,
+    takesTemperatureWithTopP,
     thinking: 'adaptive',
     noThinking: canDisable ? 'disabled' : 'omitted',
     efforts: allEfforts,

@@ -1,12 +1,10 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { limitsOf } from '../../pricing/price-book.ts'
 import { type ModelTraits, traitsOf } from './model-traits.ts'
 
 /** Takes down what became of something that could not be carried over. `dropped` unless an action is given. */
 export type Note = (path: string, action?: string) => void
-
-/** What may be answered when the request sets no limit: all current models allow it. Our choice. */
-const defaultMaxTokens = 32_000
 
 /** Settings of a request that both of OpenAI's formats have; those that are absent may be null. */
 export interface Settings extends ReasoningWish {
@@ -32,15 +30,19 @@ interface Options {
 /** The settings in Anthropic's format. Keys always come in the same order. */
 export function anthropicSettings(settings: Settings, { upstreamModel, note, paths }: Options): Json {
   const traits = traitsOf(upstreamModel)
-  const maxTokens = settings.maxTokens || defaultMaxTokens
-  const { thinking, effort } = reasoningFor(settings, { traits, maxTokens, note: action => note(paths.effort, action) })
+  const maxTokens = settings.maxTokens || undefined
+  const { thinking, effort } = reasoningFor(settings, {
+    traits,
+    room: maxTokens ?? limitsOf(upstreamModel).maxOutput,
+    note: action => note(paths.effort, action),
+  })
   const format = outputFormat(settings.format, paths.format)
   const stops = settings.stop.filter(text => text.trim() !== '')
   if (stops.length < settings.stop.length) note('stop', 'blank_dropped')
   const config = { ...(effort && { effort }), ...(format && { format }) }
   const user = textIn(settings.user)
   return {
-    max_tokens: maxTokens,
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...sampling(settings, { isRefused: !traits.takesSampling, thinks: thinking?.['type'] === 'enabled', note }),
     ...(stops.length > 0 && { stop_sequences: stops }),
     ...(thinking && { thinking }),
@@ -62,11 +64,7 @@ function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules
     if (isAbsent(value)) continue
     if (typeof value !== 'number') throw invalid(`${name} must be a number`)
     if (isRefused || thinks) note(name)
-    // OpenAI's scale ends at 2.
-    else if (name === 'temperature' && value > 1) {
-      kept[name] = 1
-      note(name, 'clamped')
-    } else kept[name] = value
+    else kept[name] = value
   }
   return kept
 }
@@ -99,7 +97,8 @@ interface ReasoningWish {
 
 interface Rules {
   readonly traits: ModelTraits
-  readonly maxTokens: number
+  /** What the answer and the thinking before it may have together; undefined: nobody knows. */
+  readonly room: number | undefined
   /** Takes down what became of the effort. */
   readonly note: (action: string) => void
 }
@@ -145,9 +144,9 @@ function knownEffort(effort: unknown, { efforts }: ModelTraits, note: Rules['not
 const leastBudget = 1_024
 
 /** The budget is a part of the tokens of the answer, and half of them must remain for what is said. */
-function budgetFor(level: string, { maxTokens, note }: Rules, asked?: number): Reasoning {
+function budgetFor(level: string, { room = Number.POSITIVE_INFINITY, note }: Rules, asked?: number): Reasoning {
   const wanted = Math.max(leastBudget, asked ?? budgets[level] ?? 0)
-  const budget = Math.min(wanted, Math.floor(maxTokens / 2))
+  const budget = Math.min(wanted, Math.floor(room / 2))
   if (budget < leastBudget) {
     note('thinking_off')
     return {}

@@ -1,0 +1,51 @@
+import { isRecord } from '../../platform/json.ts'
+import { isAnthropicFormat, traitsOf } from '../formats/shared/model-traits.ts'
+import { limitsOf } from '../pricing/price-book.ts'
+import type { Target } from './call.ts'
+import type { CanonicalRequest } from './codec.ts'
+import type { StepOptions } from './normal-history.ts'
+
+/** What may be answered where a limit is required, and neither the client nor the list of models states one. Our choice. */
+const usualMaxTokens = 32_000
+
+/**
+ * The request with a limit that its model takes: a higher one is lowered, and none is made up, but for
+ * Anthropic's format, which requires one. That is the model's own then, so that the answer ends where it would have ended without.
+ */
+export function withinAnswerLimit(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const most = limitsOf(target.upstreamModel).maxOutput
+  const { max_tokens: given, thinking } = request
+  if (typeof given !== 'number') {
+    return isAnthropicFormat(target.protocol) ? { ...request, max_tokens: most ?? usualMaxTokens } : request
+  }
+  if (most === undefined || given <= most) return request
+  note('max_tokens', 'lowered')
+  const lowered = { ...request, max_tokens: most }
+  if (!isRecord(thinking) || !(Number(thinking['budget_tokens']) >= most)) return lowered
+  // Thinking is a part of the answer, and something must remain to be said.
+  note('thinking.budget_tokens', 'lowered')
+  return { ...lowered, thinking: { ...thinking, budget_tokens: Math.floor(most / 2) } }
+}
+
+/** Providers of OpenAI's formats, and Gemini, take temperatures up to 2. */
+const highestTemperature = (protocol: Target['protocol']): number =>
+  isAnthropicFormat(protocol) || protocol === 'bedrock-converse' ? 1 : 2
+
+/** The request with sampling settings in the ranges that its upstream takes: it would refuse the call otherwise. */
+export function withinSamplingRanges(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const ranges = { temperature: [0, highestTemperature(target.protocol)], top_p: [0, 1], top_k: [0, Infinity] } as const
+  const changed: Record<string, unknown> = {}
+  for (const [name, [least, most]] of Object.entries(ranges)) {
+    const value = request[name]
+    if (typeof value !== 'number' || (value >= least && value <= most)) continue
+    changed[name] = Math.min(Math.max(value, least), most)
+    note(name, 'clamped')
+  }
+  const { temperature, top_p: topP } = request
+  const isDoubled = typeof temperature === 'number' && typeof topP === 'number'
+  if (isDoubled && !traitsOf(target.upstreamModel).takesTemperatureWithTopP) {
+    changed['top_p'] = undefined
+    note('top_p', 'dropped')
+  }
+  return Object.keys(changed).length === 0 ? request : { ...request, ...changed }
+}
