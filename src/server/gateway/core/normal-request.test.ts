@@ -16,6 +16,7 @@ const targetOf = (protocol: Protocol, model = 'claude-sonnet-5') =>
 const tool = { name: 'look', input_schema: { type: 'object' } }
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgoAAAANSUhEUg==' } }
 const sound = {
+  max_tokens: 100,
   system: [{ type: 'text', text: 'Be brief.' }],
   tools: [tool],
   tool_choice: { type: 'auto' },
