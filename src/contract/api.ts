@@ -13,6 +13,7 @@ import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
 import { openAiRoutes } from './openai.ts'
+import { endpointRoutes } from './openai-endpoints.ts'
 import { opencodeRoutes } from './opencode.ts'
 import { providerRoutes } from './providers.ts'
 import type { Route } from './route.ts'
@@ -35,6 +36,7 @@ export const api = {
   Models: modelRoutes,
   Messages: messageRoutes,
   OpenAI: openAiRoutes,
+  Endpoints: endpointRoutes,
   Gemini: geminiRoutes,
   Agents: agentRoutes,
   Memories: memoryRoutes,
@@ -62,6 +64,7 @@ export const api = {
 
 /** The groups of the OpenAPI document that are named otherwise than in `api`, which names the groups of the client. */
 const groupNames: Readonly<Record<string, string>> = {
+  Endpoints: 'OpenAI',
   Opencode: 'opencode',
   Events: 'Sessions',
   ManagedAgents: 'Managed Agents',

@@ -83,10 +83,17 @@ export const UsageCall = Type.Object({
   output_tokens: Type.Integer(),
   reasoning_tokens: Type.Integer(),
   web_searches: Type.Integer(),
+  units: Nullable(
+    Type.Record(Type.String(), Type.Number()),
+    'What was counted besides tokens: characters, seconds, images, queries',
+  ),
   estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
   cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),
   held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was at work'),
-  rates: Nullable(Type.Record(Type.String(), Type.String()), 'US dollars per token by kind, as they were applied'),
+  rates: Nullable(
+    Type.Record(Type.String(), Type.String()),
+    'US dollars per token or unit by kind, as they were applied',
+  ),
   price_source: Nullable(Type.String()),
   degraded: Nullable(Type.String({ description: 'What the upstream could not carry, as `path=action` pairs' })),
   first_content_ms: Nullable(Type.Number()),

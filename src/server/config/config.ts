@@ -53,6 +53,17 @@ export interface TokenPrices {
   readonly cacheWrite1h?: number
 }
 
+/** US dollars per unit, for models that do not charge tokens. */
+export interface UnitPrices {
+  /** Of the text that becomes speech. */
+  readonly character?: number
+  /** Of audio that is transcribed. */
+  readonly second?: number
+  readonly image?: number
+  /** A search of a reranking model, or a moderation. */
+  readonly query?: number
+}
+
 /** The kinds of tokens that have a price of their own. */
 export type RateName = keyof TokenPrices
 
@@ -114,6 +125,7 @@ export interface Deployment {
   /** Calls at a time in one process after which others of the group are preferred. */
   readonly maxParallel?: number
   readonly prices?: TokenPrices
+  readonly unitPrices?: UnitPrices
   /** Fields that this upstream refuses: dotted paths of the body, or `header:<name>` for one beta. */
   readonly deny?: readonly string[]
 }

@@ -1,19 +1,21 @@
-import type { Deployment, TokenPrices } from './config.ts'
+import type { Deployment, TokenPrices, UnitPrices } from './config.ts'
 import type { ModelParams, Say } from './file.ts'
 import { defaultTimeouts } from './providers.ts'
 
-type Figures = Pick<Deployment, 'timeouts' | 'rpm' | 'tpm' | 'maxParallel' | 'prices' | 'deny'>
+type Figures = Pick<Deployment, 'timeouts' | 'rpm' | 'tpm' | 'maxParallel' | 'prices' | 'unitPrices' | 'deny'>
 
 /** Time-outs, limits, prices and the deny list of a model's parameters. */
 export function figuresOf(params: Partial<ModelParams>, say: Say): Figures {
   const { rpm, tpm, max_parallel: maxParallel, deny } = params
   const prices = pricesOf(params)
+  const unitPrices = unitPricesOf(params)
   return {
     timeouts: timeoutsOf(params, say),
     ...(rpm !== undefined && { rpm }),
     ...(tpm !== undefined && { tpm }),
     ...(maxParallel !== undefined && { maxParallel }),
     ...(Object.keys(prices).length > 0 && { prices }),
+    ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
     ...(deny && { deny: checkedDeny(deny, say) }),
   }
 }
@@ -48,6 +50,21 @@ function pricesOf(params: Partial<ModelParams>): TokenPrices {
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheWrite5m !== undefined && { cacheWrite5m }),
     ...(cacheWrite1h !== undefined && { cacheWrite1h }),
+  }
+}
+
+function unitPricesOf(params: Partial<ModelParams>): UnitPrices {
+  const {
+    input_cost_per_character: character,
+    input_cost_per_second: second,
+    output_cost_per_image: image,
+    input_cost_per_query: query,
+  } = params
+  return {
+    ...(character !== undefined && { character }),
+    ...(second !== undefined && { second }),
+    ...(image !== undefined && { image }),
+    ...(query !== undefined && { query }),
   }
 }
 

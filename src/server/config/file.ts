@@ -38,6 +38,10 @@ export interface ModelParams {
   readonly cache_read_input_token_cost?: number
   readonly cache_creation_input_token_cost?: number
   readonly cache_creation_input_token_cost_above_1hr?: number
+  readonly input_cost_per_character?: number
+  readonly input_cost_per_second?: number
+  readonly output_cost_per_image?: number
+  readonly input_cost_per_query?: number
   readonly aws_region_name?: string
   readonly aws_access_key_id?: string
   readonly aws_secret_access_key?: string
@@ -144,6 +148,10 @@ const params: Shape = {
     cache_read_input_token_cost: price,
     cache_creation_input_token_cost: price,
     cache_creation_input_token_cost_above_1hr: price,
+    input_cost_per_character: price,
+    input_cost_per_second: price,
+    output_cost_per_image: price,
+    input_cost_per_query: price,
     aws_region_name: text,
     aws_access_key_id: text,
     aws_secret_access_key: text,

@@ -174,6 +174,8 @@ export interface UsageTable {
   /** Part of `output_tokens`. */
   reasoning_tokens: Generated<number>
   web_searches: Generated<number>
+  /** What was counted besides tokens. */
+  units: ColumnType<Readonly<Record<string, number>> | null, string | null | undefined, string | null>
   /** US dollars per token by kind, as they were applied. */
   rates: ColumnType<Readonly<Record<string, string>> | null, string | null | undefined, string | null>
   price_source: string | null

@@ -1,11 +1,13 @@
 import type { Protocol } from '../config/config.ts'
 import type { Keyring } from '../platform/seal.ts'
-import { type CallKind, type DeployedModel, isCount, type Lane } from './core/call.ts'
+import { type CallKind, type DeployedModel, type EndpointKind, isCount, type Lane } from './core/call.ts'
 import { clientLane } from './core/client-lane.ts'
 import type { Codec } from './core/codec.ts'
 import { createCallSignatures, createReasoningSeals } from './core/reasoning-seal.ts'
 import { createTranslatedLane } from './core/translated-lane.ts'
 import { createDemoLane } from './demo/demo-lane.ts'
+import { createEndpointLane } from './endpoints/lane.ts'
+import { hasEndpoint, isEndpoint } from './endpoints/table.ts'
 import { bedrockConverse } from './formats/bedrock-converse/codec.ts'
 import { gemini } from './formats/gemini/codec.ts'
 import { openaiChat } from './formats/openai-chat/codec.ts'
@@ -20,6 +22,7 @@ import type { Wire } from './passthrough/wire.ts'
 import { protocolsOf } from './routing/served-protocols.ts'
 import { createAuthorize } from './upstream/authorize.ts'
 import { createGoogleTokens } from './upstream/google-token.ts'
+import { isOpenAi } from './upstream/paths.ts'
 import type { Pools } from './upstream/pools.ts'
 import { createSend } from './upstream/send.ts'
 
@@ -59,7 +62,7 @@ const anthropicWires: Partial<Record<Protocol, Wire>> = {
 }
 
 /** Where upstream and client speak the same, bytes are passed on as they are. */
-const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
+const wires: Readonly<Record<Exclude<CallKind, EndpointKind>, Partial<Record<Protocol, Wire>>>> = {
   messages: anthropicWires,
   count_tokens: anthropicWires,
   chat: { 'openai-chat': openAiChat },
@@ -70,7 +73,8 @@ const wires: Readonly<Record<CallKind, Partial<Record<Protocol, Wire>>>> = {
 }
 
 /** True where the answer's bytes are passed on as they are. */
-export const isRaw = (kind: CallKind, protocol: Protocol): boolean => wires[kind][protocol] !== undefined
+export const isRaw = (kind: CallKind, protocol: Protocol): boolean =>
+  isEndpoint(kind) ? isOpenAi(protocol) : wires[kind][protocol] !== undefined
 
 /**
  * The protocol of calls of a kind to a model: the client's own where its upstream serves it, so that bytes are passed on
@@ -92,6 +96,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   const lanes = new Map<string, Lane | undefined>()
 
   const build = (kind: CallKind, protocol: Protocol): Lane | undefined => {
+    if (isEndpoint(kind)) return createEndpointLane({ kind, send, pingAfterMs, holdBackMs })
     const wire = wires[kind][protocol]
     if (wire) return createRawLane({ wire, send, pingAfterMs, holdBackMs })
     if (kind !== 'messages' && kind !== 'count_tokens') {
@@ -113,6 +118,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   }
   return (kind, model) => {
     const protocol = protocolFor(kind, model)
+    if (isEndpoint(kind) && !(isRaw(kind, protocol) && hasEndpoint(kind, model))) return undefined
     const lane = laneOf(kind, protocol)
     return lane && { protocol, lane }
   }

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { openAiRoutes } from '../../contract/openai.ts'
+import { endpointRoutes } from '../../contract/openai-endpoints.ts'
+import { AppError } from '../platform/errors.ts'
 import { editTopLevel } from './bytes/body-edit.ts'
 import { keysOf, ownMembers } from './bytes/own-members.ts'
 import type { Gateway } from './gateway.ts'
@@ -13,6 +15,15 @@ const calls: readonly CallRoute[] = [
   { route: openAiRoutes.chat, kind: 'chat' },
   { route: openAiRoutes.responses, kind: 'responses' },
   { route: openAiRoutes.embeddings, kind: 'embeddings' },
+  { route: endpointRoutes.completions, kind: 'completions' },
+  { route: endpointRoutes.moderations, kind: 'moderations' },
+  { route: endpointRoutes.rerank, kind: 'rerank' },
+  { route: endpointRoutes.images, kind: 'images' },
+  { route: endpointRoutes.imageEdits, kind: 'image_edits' },
+  { route: endpointRoutes.imageVariations, kind: 'image_variations' },
+  { route: endpointRoutes.speech, kind: 'speech' },
+  { route: endpointRoutes.transcriptions, kind: 'transcriptions' },
+  { route: endpointRoutes.translations, kind: 'translations' },
 ]
 
 /** Model calls in OpenAI's formats. */
@@ -32,14 +43,20 @@ function serveAzure(app: FastifyInstance, gateway: Gateway, routes: readonly Cal
   const methods = routes.flatMap(({ route, kind }) =>
     (route.aliases ?? [])
       .filter(path => path.startsWith(prefix))
-      .map(path => ({ end: path.slice(`${prefix}{model}`.length), kind, answer: createAnswer(gateway, route) })),
+      .map(path => ({ end: path.slice(`${prefix}{model}`.length), kind, route, answer: createAnswer(gateway, route) })),
   )
-  serveBytes(app, { route: openAiRoutes.chat, url: `${prefix}*` }, async (received, reply) => {
+  // Some of the endpoints take forms.
+  const route = { ...openAiRoutes.chat, consumes: 'multipart/form-data' } as const
+  serveBytes(app, { route, url: `${prefix}*` }, async (received, reply) => {
     const path = (received.request.params as { '*': string })['*']
     const method = methods.find(({ end }) => path.endsWith(end) && path.length > end.length)
     if (!method) return void reply.callNotFound()
-    const body = withModel(received.body, path.slice(0, -method.end.length))
-    return method.answer({ ...received, body }, reply, { kind: method.kind })
+    const model = path.slice(0, -method.end.length)
+    const { kind, route } = method
+    if (received.body.length > (route.bodyLimit ?? 0))
+      throw new AppError('payload_too_large', 'the body is larger than this route allows')
+    if (route.consumes) return method.answer(received, reply, { kind, address: { model, stream: false } })
+    return method.answer({ ...received, body: withModel(received.body, model) }, reply, { kind })
   })
 }
 

@@ -129,6 +129,7 @@ function httpSink(reply: FastifyReply, ownHeaders: Headers): Sink {
     data: chunk => response.write(chunk),
     onDrain: resume => void response.once('drain', resume),
     end: chunk => void (chunk === undefined ? response.end() : response.end(chunk)),
+    cut: () => void response.destroy(),
   }
 }
 

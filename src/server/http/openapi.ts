@@ -44,6 +44,7 @@ export function openApiDocument(): Record<string, unknown> {
 
 function operation(route: Route & { readonly group: string }): Record<string, unknown> {
   const { id, summary, group, access, params, query, body, bodyOptional = false, aliases = [] } = route
+  const { consumes = 'application/json' } = route
   return {
     operationId: id,
     summary,
@@ -51,7 +52,7 @@ function operation(route: Route & { readonly group: string }): Record<string, un
     tags: [group],
     security: securityOf(route),
     ...((params || query) && { parameters: [...parameters('path', params), ...parameters('query', query)] }),
-    ...(body && { requestBody: { required: !bodyOptional, content: { 'application/json': { schema: body } } } }),
+    ...(body && { requestBody: { required: !bodyOptional, content: { [consumes]: { schema: body } } } }),
     responses: { ...successes(route), ...(access !== 'public' && failures(route)) },
   }
 }

@@ -183,16 +183,17 @@ function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
   // No id and no filter holds a NUL, and the database refuses it.
   if (request.url.includes('%00')) throw invalid('the address holds a NUL character')
-  if (route.body) requireJson(request)
+  if (route.body) requireType(request, route)
 }
 
 /** Refuses a body in another format before it is read. Without a body no type is needed. */
-function requireJson({ headers }: FastifyRequest): void {
+function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     throw new AppError('unsupported_media_type', 'encoded bodies are not read; send plain JSON')
   }
+  if (consumes && new RegExp(`^${consumes}\\s*(;|$)`, 'i').test(type ?? '')) return
   if (hasBody && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', 'the content type must be application/json')
   }

@@ -5,7 +5,8 @@ import { AppError } from '../platform/errors.ts'
 /** The path of a request without its query, which may hold a key. */
 export const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
-const keyed = /^\/(api|v1|v1beta|session|mcp|openai|chat|responses|messages|embeddings|models|model)(\/|$|\?)/
+const keyed =
+  /^\/(api|v1|v1beta|session|mcp|openai|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
 
 /** True for paths that need a key also where there is no route: they say nothing of themselves to a caller without one. */
 export const needsKey = (url: string): boolean => keyed.test(url)
@@ -18,10 +19,8 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^(\/v1)?\/(messages|models)(\/|$)/, 'anthropic'],
   [/^\/v1\/(agents|environments|sessions)(\/|$)/, 'anthropic'],
   [/^(\/v1)?\/(chat|responses|embeddings|model)(\/|$)/, 'openai'],
-  [
-    /^\/v1\/(completions|images|audio|moderations|rerank|batches|fine_tuning|uploads|assistants|threads)(\/|$)/,
-    'openai',
-  ],
+  [/^(\/v\d)?\/(completions|images|audio|moderations|rerank)(\/|$)/, 'openai'],
+  [/^\/v1\/(batches|fine_tuning|uploads|assistants|threads)(\/|$)/, 'openai'],
   [/^\/openai(\/|$)/, 'openai'],
 ]
 

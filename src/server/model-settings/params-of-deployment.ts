@@ -5,8 +5,20 @@ import { compact } from '../platform/json.ts'
 
 /** The parameters that describe a deployment, by the names of the configuration file; what has its default is left out. */
 export function paramsOf(deployment: Deployment): Record<string, unknown> {
-  const { provider, upstreamModel, protocols, apiBase, apiKey, headers, weight, timeouts, prices, aws, google } =
-    deployment
+  const {
+    provider,
+    upstreamModel,
+    protocols,
+    apiBase,
+    apiKey,
+    headers,
+    weight,
+    timeouts,
+    prices,
+    unitPrices,
+    aws,
+    google,
+  } = deployment
   return compact({
     model: `${provider}/${upstreamModel}`,
     ...(protocols.length === 1 ? { protocol: protocols[0] } : { protocols }),
@@ -23,6 +35,10 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     cache_read_input_token_cost: prices?.cacheRead,
     cache_creation_input_token_cost: prices?.cacheWrite5m,
     cache_creation_input_token_cost_above_1hr: prices?.cacheWrite1h,
+    input_cost_per_character: unitPrices?.character,
+    input_cost_per_second: unitPrices?.second,
+    output_cost_per_image: unitPrices?.image,
+    input_cost_per_query: unitPrices?.query,
     aws_region_name: aws?.region,
     aws_access_key_id: aws?.accessKeyId,
     aws_secret_access_key: aws?.secretAccessKey,

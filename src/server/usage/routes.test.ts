@@ -230,6 +230,7 @@ test('a zone that only this program knows is refused as one that nobody knows', 
 
 test('GET /api/usage/calls lists every field of the ledger', async () => {
   const rates = { input: '0.000003', output: '0.000015' }
+  const units = { second: 1.5 }
   await addLedgerRows(db, [
     ledgerRow('full', {
       ...at('2026-02-01T00:00:00Z'),
@@ -245,6 +246,7 @@ test('GET /api/usage/calls lists every field of the ledger', async () => {
       cost_usd: '1.230000',
       held_usd: '100',
       rates: JSON.stringify(rates),
+      units: JSON.stringify(units),
       price_source: 'catalogue 2026-07-01',
       degraded: 'top_k=dropped',
       first_content_ms: 12.5,
@@ -277,6 +279,7 @@ test('GET /api/usage/calls lists every field of the ledger', async () => {
     status: 200,
     attempts: 3,
     ...tokens,
+    units,
     estimated: true,
     cost_usd: '1.23',
     held_usd: '100',

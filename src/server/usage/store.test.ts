@@ -36,6 +36,7 @@ test('rows come back as they were booked, dated by the database', async () => {
     output_tokens: 4,
     reasoning_tokens: 3,
     web_searches: 2,
+    units: { second: 1.5 },
     estimated: true,
     rates: { input: '0.000005', output: '0.000025' },
     price_source: 'catalogue genai-prices 0.1.8',

@@ -5,12 +5,14 @@ import { isAbsent } from '../platform/json.ts'
 
 /** The record of one model call; the database dates it. */
 export interface UsageRow
-  extends Omit<Insertable<UsageTable>, 'created_at' | 'rates' | 'reasoning_tokens' | 'web_searches'> {
+  extends Omit<Insertable<UsageTable>, 'created_at' | 'rates' | 'reasoning_tokens' | 'units' | 'web_searches'> {
   /** US dollars per token by kind, as exact decimals; null when the price is not known. */
   readonly rates: Readonly<Record<string, string>> | null
   /** Part of the output. */
   readonly reasoning_tokens: number
   readonly web_searches: number
+  /** What was counted besides tokens, such as `{character: 120}`. */
+  readonly units?: Readonly<Record<string, number>> | null
 }
 
 /** Calls that have ended. */
@@ -63,6 +65,7 @@ const columns = [
   'protocol',
   'reasoning_tokens',
   'web_searches',
+  'units',
   'rates',
   'price_source',
   'held_usd',

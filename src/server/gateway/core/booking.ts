@@ -3,13 +3,16 @@ import type { Payers } from '../../budgets/store.ts'
 import type { Protocol } from '../../config/config.ts'
 import { newId } from '../../platform/ids.ts'
 import type { UsageRow } from '../../usage/store.ts'
+import { imageOf } from '../endpoints/request.ts'
+import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isRaw } from '../lanes.ts'
 import { costOf, lesserUsd } from '../pricing/cost.ts'
 import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
+import { chargeOf } from '../pricing/unit-prices.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
-import type { Ask, Attempt, Call, CallKind, Outcome, Target } from './call.ts'
+import type { Ask, Attempt, Call, CallKind, EndpointKind, Outcome, Target } from './call.ts'
 import type { Degradation } from './degradations.ts'
 
 interface Ended {
@@ -26,22 +29,28 @@ interface Ended {
 export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: Ended): UsageRow {
   const { call, ask, target, startedMs } = attempt
   const { usage } = outcome
+  const charge = isEndpoint(call.kind)
+    ? endpointCharge(call.kind, attempt, outcome, price)
+    : { costUsd: price && costOf(price.rates, usage), rates: price?.applied(usage), priceSource: price?.label }
   return rowOf(call, ask, {
+    ...charge,
     target,
     outcome,
     attempts,
-    costUsd: costOfCall(outcome, price, hold),
-    rates: price?.applied(usage),
-    priceSource: price?.label,
+    costUsd: costOfCall(outcome, charge.costUsd, hold),
     heldUsd: hold?.amountUsd,
     totalMs: performance.now() - startedMs,
   })
 }
 
 /** What is assumed from the request alone never costs more than what was held for it. */
-function costOfCall({ usage, unstatedMs }: Outcome, price: Ended['price'], hold: Ended['hold']): string | undefined {
-  const cost = price && costOf(price.rates, usage)
+function costOfCall({ unstatedMs }: Outcome, cost: string | undefined, hold: Ended['hold']): string | undefined {
   return unstatedMs === undefined || cost === undefined || !hold ? cost : lesserUsd(cost, hold.amountUsd)
+}
+
+function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: Outcome, price: Ended['price']) {
+  const image = imageOf({ ...call, kind })
+  return chargeOf({ kind, model: target, image, usage: outcome.usage, units: outcome.units ?? {}, price })
 }
 
 /** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
@@ -108,6 +117,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     output_tokens: usage.output_tokens,
     reasoning_tokens: usage.reasoning_tokens,
     web_searches: usage.web_searches,
+    units: outcome.units ?? null,
     estimated: usage.estimated,
     cost_usd: orNull(facts.costUsd),
     rates: orNull(facts.rates),
@@ -170,13 +180,14 @@ export function withAssumed(outcome: Outcome, { call, ask }: Attempt, assumption
   const { unstatedMs = 0, usage } = outcome
   const most = ask.maxTokens || (assumptions.limits.maxOutput ?? assumptions.limits.contextWindow)
   const assumed = Math.ceil((unstatedMs / 1_000) * assumptions.outputTokensPerSecond)
-  const output = call.kind === 'embeddings' ? 0 : Math.min(assumed, most ?? assumed)
+  const hasOutput = call.kind !== 'embeddings' && !(isEndpoint(call.kind) && !endpoints[call.kind].hasOutput)
+  const output = hasOutput ? Math.min(assumed, most ?? assumed) : 0
   const booked = { ...usage, output_tokens: Math.max(usage.output_tokens, output), estimated: true }
   if (hasInput(usage)) {
     const { unstatedMs: _, ...stated } = outcome
     return { ...stated, usage: booked }
   }
-  return { ...outcome, usage: { ...booked, input_tokens: estimateInputOf(call.kind, call.body) } }
+  return { ...outcome, usage: { ...booked, input_tokens: estimateInputOf(call) } }
 }
 
 const hasInput = (usage: TokenCounts): boolean =>

@@ -1,5 +1,7 @@
 import type { Budgets, Hold } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
+import { isEndpoint } from '../endpoints/table.ts'
+import { worstOfEndpoint } from '../endpoints/worst-case.ts'
 import { type WorstCase, worstCase } from '../pricing/worst-case.ts'
 import { reachableNames } from '../routing/fallbacks.ts'
 import type { Served } from '../routing/router.ts'
@@ -66,19 +68,18 @@ const free: WorstCase = { amountUsd: '0', tokens: 0 }
 function worstOf(incoming: Incoming): WorstCase {
   const { call, ask, table, asked } = incoming
   const { limits, prices } = table.config
-  const candidates = candidatesOf(incoming).map(target => ({
-    upstreamModel: target.upstreamModel,
-    facts: table.prices.factsOf(target),
-  }))
-  const worst = worstCase(
-    {
-      input: (call.kind === 'gemini' ? geminiBoundOf : inputBoundOf)(call.body, parsedObject(call.body)),
-      maxTokens: ask.maxTokens,
-      hasOutput: call.kind !== 'embeddings',
-      bytesPerToken: limits.reserveBytesPerToken,
-    },
-    candidates,
-  )
+  const candidates = candidatesOf(incoming).map(target => ({ ...target, facts: table.prices.factsOf(target) }))
+  const worst = isEndpoint(call.kind)
+    ? worstOfEndpoint(call, call.kind, candidates)
+    : worstCase(
+        {
+          input: (call.kind === 'gemini' ? geminiBoundOf : inputBoundOf)(call.body, parsedObject(call.body)),
+          maxTokens: ask.maxTokens,
+          hasOutput: call.kind !== 'embeddings',
+          bytesPerToken: limits.reserveBytesPerToken,
+        },
+        candidates,
+      )
   const isPriced = asked.some(target => table.isPriced(call.kind, target))
   if (prices.unknown === 'allow') return worst.unknown === 'price' ? { ...worst, amountUsd: '0' } : worst
   return isPriced ? worst : { amountUsd: null, tokens: worst.tokens, unknown: worst.unknown ?? 'price' }

@@ -18,7 +18,27 @@ export interface CallSession {
  * What a client asks for, and with it the format of both bodies: `messages` and `count_tokens` are Anthropic's,
  * `chat`, `responses` and `embeddings` are OpenAI's, `gemini` and `gemini_count` are Google's.
  */
-export type CallKind = 'messages' | 'count_tokens' | 'chat' | 'responses' | 'embeddings' | 'gemini' | 'gemini_count'
+export type CallKind =
+  | 'messages'
+  | 'count_tokens'
+  | 'chat'
+  | 'responses'
+  | 'embeddings'
+  | 'gemini'
+  | 'gemini_count'
+  | EndpointKind
+
+/** OpenAI's other endpoints: passthrough to upstreams that have them. `endpoints/table.ts` describes each. */
+export type EndpointKind =
+  | 'completions'
+  | 'moderations'
+  | 'rerank'
+  | 'images'
+  | 'image_edits'
+  | 'image_variations'
+  | 'speech'
+  | 'transcriptions'
+  | 'translations'
 
 /** True for calls that count tokens: they are free, and say nothing about how a deployment answers. */
 export const isCount = (kind: CallKind): boolean => kind === 'count_tokens' || kind === 'gemini_count'
@@ -32,9 +52,9 @@ export interface Address {
 /** One model call, from a client over HTTP or from a runtime in this process. */
 export interface Call {
   readonly kind: CallKind
-  /** JSON in the format of `kind`. It is forwarded byte for byte where the upstream speaks that format. */
+  /** JSON or a form in the format of `kind`. It is forwarded byte for byte where the upstream speaks that format. */
   readonly body: Buffer
-  /** Present in Google's format alone. */
+  /** Present where the path names the model: in Google's format, and for forms on Azure's paths. */
   readonly address?: Address
   /** In lower case. Only `anthropic-*`, `x-claude-code-*` and harmless `openai-*` ones go on, each to its own kind. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -58,7 +78,13 @@ export interface Sink {
   /** Calls back once, when there is room again. */
   onDrain(resume: () => void): void
   end(chunk?: Buffer): void
+  /** Ends an answer that is not whole, so that the client sees it; for formats that cannot state a failure themselves. */
+  cut?(): void
 }
+
+/** What some models charge for besides tokens, or at a rate of its own: counts by unit. */
+export type Unit = 'character' | 'second' | 'image' | 'query' | 'audio_token' | 'image_token'
+export type Units = Readonly<Partial<Record<Unit, number>>>
 
 /** How a call ended. What was sent to the sink says the same to the client. */
 export interface Outcome {
@@ -71,6 +97,8 @@ export interface Outcome {
   readonly firstContentMs: number | undefined
   /** What the upstream's protocol could not carry, found in the request or in the answer. */
   readonly degraded?: readonly Degradation[]
+  /** What the call used besides tokens. */
+  readonly units?: Units
   /**
    * How long the upstream may have made output that was not counted: all the time that it had the request, when its answer
    * ended before it stated the usage; the time before the first content, when it thinks unseen and never states any. It

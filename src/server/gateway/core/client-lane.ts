@@ -3,11 +3,11 @@ import { geminiCountLane } from '../formats/gemini/count-lane.ts'
 import { geminiClient } from '../formats/gemini/read-request.ts'
 import { chatClient } from '../formats/openai-chat/read-request.ts'
 import { responsesClient } from '../formats/openai-responses/read-request.ts'
-import type { CallKind, Lane } from './call.ts'
+import type { CallKind, EndpointKind, Lane } from './call.ts'
 import { pivotLane } from './pivot-lane.ts'
 
 /** The lane for calls of `kind`, by way of one that takes calls in Anthropic's format. */
-export function clientLane(kind: CallKind, anthropic: Lane): Lane {
+export function clientLane(kind: Exclude<CallKind, EndpointKind>, anthropic: Lane): Lane {
   switch (kind) {
     case 'messages':
     case 'count_tokens':

@@ -3,21 +3,18 @@ import type { CallKind, Sink } from './call.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Whose headers the clients of a format read; those of Google's have none. */
-const formats: Readonly<Record<CallKind, 'anthropic' | 'openai' | undefined>> = {
+/** Whose headers the clients of a format read, OpenAI's where none is named; Google's clients read none. */
+const formats: Readonly<Partial<Record<CallKind, 'anthropic' | 'google'>>> = {
   messages: 'anthropic',
   count_tokens: 'anthropic',
-  chat: 'openai',
-  responses: 'openai',
-  embeddings: 'openai',
-  gemini: undefined,
-  gemini_count: undefined,
+  gemini: 'google',
+  gemini_count: 'google',
 }
 
 /** The limits of a caller in the headers of its format: `anthropic-ratelimit-*` or `x-ratelimit-*`. */
 export function rateLimitHeaders(kind: CallKind, { requests, tokens }: RateLimits): Record<string, string> {
   const format = formats[kind]
-  if (!format) return {}
+  if (format === 'google') return {}
   const spell = format === 'anthropic' ? ofAnthropic : ofOpenAi
   return { ...(requests && spell('requests', requests)), ...(tokens && spell('tokens', tokens)) }
 }
@@ -45,4 +42,5 @@ export const withOwnLimits = (sink: Sink, own: Headers): Sink => ({
   data: chunk => sink.data(chunk),
   onDrain: resume => sink.onDrain(resume),
   end: chunk => sink.end(chunk),
+  ...(sink.cut && { cut: () => sink.cut?.() }),
 })

@@ -1,5 +1,5 @@
 import { invalid } from '../../platform/errors.ts'
-import type { CallKind } from './call.ts'
+import type { CallKind, EndpointKind } from './call.ts'
 
 /** All fields that any of the checks below reads. */
 export const checkedFields = [
@@ -28,7 +28,7 @@ interface Checks {
 }
 
 /** The checks of each format whose requests name their model in the body. */
-export const checksOf: Readonly<Record<Exclude<CallKind, 'gemini' | 'gemini_count'>, Checks>> = {
+export const checksOf: Readonly<Record<Exclude<CallKind, 'gemini' | 'gemini_count' | EndpointKind>, Checks>> = {
   messages: {
     watched: ['model', 'max_tokens', 'stream'],
     allowsNull: false,

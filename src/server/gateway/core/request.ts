@@ -1,6 +1,8 @@
 import { AppError, invalid } from '../../platform/errors.ts'
 import { keysOf, type OwnMembers, ownMembers } from '../bytes/own-members.ts'
 import { type Span, skipBlank } from '../bytes/splice.ts'
+import { endpointAsk } from '../endpoints/request.ts'
+import { isEndpoint } from '../endpoints/table.ts'
 import { geminiAsk, geminiKeys } from '../formats/gemini/ask.ts'
 import type { Ask, Call, CallKind } from './call.ts'
 import { type Body, checkedFields, checksOf } from './request-checks.ts'
@@ -17,16 +19,21 @@ const keys = keysOf(checkedFields)
  * Checks the few fields that routing and budgets depend on; all else is open and passes. Throws `invalid_request` that
  * names the field. The body is checked to its last byte but no object is built of it. Source: Gateway, section 1.
  */
-export function readRequest({ kind, body, address }: Pick<Call, 'kind' | 'body' | 'address'>): Ask {
-  const members = ownMembers(body, address ? geminiKeys : keys)
-  if (!members) throw refusalOf(body)
-  const ask = address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
+export function readRequest(call: Pick<Call, 'kind' | 'body' | 'address'> & Partial<Pick<Call, 'headers'>>): Ask {
+  const ask = askOf(call)
   if (ask.model.length > maxModelLength) throw invalid(`model is longer than ${maxModelLength} characters`)
   return ask
 }
 
+function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequest>[0]): Ask {
+  if (isEndpoint(kind)) return endpointAsk({ kind, body, headers, ...(address && { address }) })
+  const members = ownMembers(body, address ? geminiKeys : keys)
+  if (!members) throw refusalOf(body)
+  return address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
+}
+
 function askOfBody({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers): Ask {
-  if (kind === 'gemini' || kind === 'gemini_count')
+  if (kind === 'gemini' || kind === 'gemini_count' || isEndpoint(kind))
     throw new AppError('internal', 'a call in this format needs an address')
   return askIn({ kind, body }, members)
 }

@@ -20,7 +20,7 @@ const openAiRequests = (path: string) =>
       body: withUpstreamModel(attempt),
       degraded: [],
     }),
-    estimateInput: body => estimateInputOf('chat', body),
+    estimateInput: body => estimateInputOf({ kind: 'chat', body, headers: {} }),
     ping: Buffer.from(': ping\n\n'),
     errorBody: ({ code, message }) => Buffer.from(JSON.stringify(openAiError(code, message))),
   }) as const satisfies Partial<Wire>

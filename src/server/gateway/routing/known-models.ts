@@ -3,6 +3,7 @@ import { notFound } from '../../platform/errors.ts'
 import type { DeployedModel } from '../core/call.ts'
 import { limitsOf } from '../pricing/price-book.ts'
 import { isListed, periodAt, type TableModel, tableProvider } from '../pricing/price-table.ts'
+import { hasUnitPrice } from '../pricing/unit-prices.ts'
 
 /** Of Claude, and of all others; a person reads through as many. Every other model can be called all the same. */
 const mostShown = 12
@@ -104,7 +105,8 @@ export function createCatalogue(deployments: readonly Deployment[]): Catalogue {
 function nameAt({ alias, provider, upstreamModel }: Deployment, bare: string): string | undefined {
   if (alias.endsWith(`/${bare}`)) return alias
   if (!alias.endsWith('/*') || !upstreamModel.endsWith('*')) return undefined
-  const isKnown = isListed(provider, `${upstreamModel.slice(0, -1)}${bare}`)
+  const name = `${upstreamModel.slice(0, -1)}${bare}`
+  const isKnown = isListed(provider, name) || hasUnitPrice(provider, name)
   return isKnown ? `${alias.slice(0, -1)}${bare}` : undefined
 }
 

@@ -4,8 +4,10 @@ import type { KeyAccess } from '../../http/caller.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { type CallKind, type DeployedModel, isCount } from '../core/call.ts'
 import { demoDeployment } from '../demo/demo-lane.ts'
+import { isEndpoint, pathOfKind } from '../endpoints/table.ts'
 import type { LaneFor } from '../lanes.ts'
 import { createPriceBook, type PriceBook } from '../pricing/price-book.ts'
+import { isEndpointPriced } from '../pricing/unit-prices.ts'
 import { type Catalogue, createCatalogue } from './known-models.ts'
 import { createModelList, type ModelList } from './model-list.ts'
 import { fullNameOf, unknownModel } from './model-names.ts'
@@ -58,6 +60,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
   const prices = createPriceBook(config.prices)
   const isPriced: RoutingTable['isPriced'] = (kind, model) => {
     const { price } = prices.factsOf(model)
+    if (isEndpoint(kind)) return isEndpointPriced(kind, model, price)
     // Embeddings have no output to pay for.
     return price !== undefined && (kind === 'embeddings' || price.rates.output !== undefined)
   }
@@ -114,7 +117,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
       if (group.length > 0) return group
       if (!catalogue.has(name)) throw unknownModel(name, { catalogue, list, key })
       const isUnpriced = catalogue.resolve(name).some(served => laneFor(kind, served) !== undefined)
-      throw isUnpriced ? unpriced(name) : unserved(catalogue, name, isServed)
+      throw isUnpriced ? unpriced(name) : unserved(kind, { catalogue, name, laneFor, isServed })
     },
   }
 }
@@ -125,10 +128,23 @@ const unpriced = (name: string): Error =>
     `model ${name.slice(0, 200)} has no known price, and the gateway is set to refuse such calls`,
   )
 
-function unserved(catalogue: Catalogue, name: string, isServed: (deployment: Deployment) => boolean): Error {
+interface Lacking {
+  readonly catalogue: Catalogue
+  readonly name: string
+  readonly laneFor: LaneFor
+  readonly isServed: (deployment: Deployment) => boolean
+}
+
+/** The error for a model without a lane for calls of `kind`; it names the paths that the model has. */
+function unserved(kind: CallKind, { catalogue, name, laneFor, isServed }: Lacking): Error {
   const [first] = catalogue.resolve(name)
   const model = `model ${name.slice(0, 200)}`
-  return first && isServed(first.deployment)
-    ? invalid(`${model} cannot serve this kind of call`)
-    : invalid(`${model} needs the protocol ${first?.deployment.protocols[0]}, which is not available in this version`)
+  if (!first || !isServed(first.deployment))
+    return invalid(
+      `${model} needs the protocol ${first?.deployment.protocols[0]}, which is not available in this version`,
+    )
+  const paths = [...pathOfKind].flatMap(([known, path]) => (laneFor(known, first) ? [path] : []))
+  return invalid(
+    `${model} has no ${pathOfKind.get(kind) ?? 'such endpoint'} at its upstream; it has ${paths.join(', ')}`,
+  )
 }

@@ -1,5 +1,7 @@
-import type { Attempt, CallKind, Outcome, Refusal, Sink } from '../core/call.ts'
+import type { Attempt, Call, Outcome, Refusal, Sink } from '../core/call.ts'
 import { parsedObject } from '../core/request.ts'
+import { guessedInput } from '../endpoints/answer.ts'
+import { isEndpoint } from '../endpoints/table.ts'
 import { estimateForeignInputTokens, estimateInputTokens } from './estimate.ts'
 import { noTokens } from './token-counts.ts'
 
@@ -33,8 +35,10 @@ export function answerEstimate({ call, ownHeaders, startedMs }: Attempt, sink: S
 }
 
 /** A guess at the input tokens of a request body in the format of `kind`, never 0. */
-export function estimateInputOf(kind: CallKind, body: Buffer): number {
-  const request = parsedObject(body)
+export function estimateInputOf(call: Pick<Call, 'kind' | 'body' | 'headers'>): number {
+  const { kind } = call
+  if (isEndpoint(kind)) return Math.max(1, guessedInput({ ...call, kind }))
+  const request = parsedObject(call.body)
   switch (kind) {
     case 'messages':
     case 'count_tokens':

@@ -1,0 +1,114 @@
+import { type TSchema, Type } from 'typebox'
+import { route } from './route.ts'
+
+const json = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
+const form = { ...json, bodyLimit: 25 * 1024 * 1024, consumes: 'multipart/form-data' } as const
+
+const open = { additionalProperties: true } as const
+const Model = Type.String({ minLength: 1 })
+const Stream = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]))
+const Text = Type.String({ minLength: 1 })
+const TextOrList = Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })])
+const File = Type.String({ format: 'binary' })
+const Answer = (fields: Record<string, TSchema>) => Type.Object(fields, open)
+const Images = Answer({ data: Type.Array(Type.Unknown()) })
+
+/** The path without its version, and that of Azure's clients. */
+const aliasesOf = (path: string) => [path, `/openai/deployments/{model}${path}`]
+
+/** OpenAI's endpoints that pass through to upstreams that have them. */
+export const endpointRoutes = {
+  completions: route({
+    ...json,
+    id: 'openai.completions',
+    method: 'POST',
+    path: '/v1/completions',
+    aliases: aliasesOf('/completions'),
+    body: Type.Object({ model: Model, prompt: Type.Unknown(), stream: Stream }, open),
+    responses: { 200: Answer({ choices: Type.Array(Type.Unknown()) }) },
+    summary:
+      'Complete a text, in the older format of OpenAI, at an upstream that has it; `stream: true` answers as events',
+  }),
+  moderations: route({
+    ...json,
+    id: 'openai.moderations',
+    method: 'POST',
+    path: '/v1/moderations',
+    aliases: aliasesOf('/moderations'),
+    body: Type.Object({ model: Type.Optional(Model), input: TextOrList }, open),
+    responses: { 200: Answer({ results: Type.Array(Type.Unknown()) }) },
+    summary: 'Classify text or images; without `model` that is `omni-moderation-latest`',
+  }),
+  rerank: route({
+    ...json,
+    id: 'openai.rerank',
+    method: 'POST',
+    path: '/v1/rerank',
+    aliases: ['/v2/rerank', ...aliasesOf('/rerank')],
+    body: Type.Object({ model: Model, query: Type.Unknown(), documents: Type.Array(Type.Unknown()) }, open),
+    responses: { 200: Answer({ results: Type.Array(Type.Unknown()) }) },
+    summary: 'Rank documents by a query, in the format that Cohere, Jina and vLLM share',
+  }),
+  images: route({
+    ...json,
+    id: 'openai.images',
+    method: 'POST',
+    path: '/v1/images/generations',
+    aliases: aliasesOf('/images/generations'),
+    body: Type.Object({ model: Model, prompt: Text, stream: Stream }, open),
+    responses: { 200: Images },
+    summary: 'Generate images; `stream: true` answers as server-sent events',
+  }),
+  imageEdits: route({
+    ...form,
+    id: 'openai.image_edits',
+    method: 'POST',
+    path: '/v1/images/edits',
+    aliases: aliasesOf('/images/edits'),
+    body: Type.Object({ model: Model, prompt: Text, image: File, mask: Type.Optional(File) }, open),
+    responses: { 200: Images },
+    summary:
+      'Edit an image `image`, or several `image[]`; a form of up to 25 MB, or JSON where the upstream takes that',
+  }),
+  imageVariations: route({
+    ...form,
+    id: 'openai.image_variations',
+    method: 'POST',
+    path: '/v1/images/variations',
+    aliases: aliasesOf('/images/variations'),
+    body: Type.Object({ model: Model, image: File }, open),
+    responses: { 200: Images },
+    summary: 'Make variations of an image; a form of up to 25 MB',
+  }),
+  speech: route({
+    ...json,
+    id: 'openai.speech',
+    method: 'POST',
+    path: '/v1/audio/speech',
+    aliases: aliasesOf('/audio/speech'),
+    body: Type.Object({ model: Model, input: Text }, open),
+    responses: { 200: Type.String({ format: 'binary', description: 'Audio; events with `stream_format: sse`' }) },
+    produces: 'audio/mpeg',
+    summary: 'Turn text into speech; the audio is relayed as it comes',
+  }),
+  transcriptions: route({
+    ...form,
+    id: 'openai.transcriptions',
+    method: 'POST',
+    path: '/v1/audio/transcriptions',
+    aliases: aliasesOf('/audio/transcriptions'),
+    body: Type.Object({ model: Model, file: File }, open),
+    responses: { 200: Answer({ text: Type.Unknown() }) },
+    summary: 'Transcribe a recording; a form of up to 25 MB with exactly one file',
+  }),
+  translations: route({
+    ...form,
+    id: 'openai.translations',
+    method: 'POST',
+    path: '/v1/audio/translations',
+    aliases: aliasesOf('/audio/translations'),
+    body: Type.Object({ model: Model, file: File }, open),
+    responses: { 200: Answer({ text: Type.Unknown() }) },
+    summary: 'Transcribe a recording in English; a form of up to 25 MB with exactly one file',
+  }),
+}

@@ -1,0 +1,83 @@
+import { jsonOr } from '../../platform/json.ts'
+import { dataOf, dataText } from '../bytes/frame-splitter.ts'
+import { stringEnd } from '../bytes/splice.ts'
+import { faultOf } from '../passthrough/answers.ts'
+import { StreamTap } from '../passthrough/stream-tap.ts'
+import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
+import { type Stated, statedIn } from './answer.ts'
+
+const usageText = /"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/
+/** Events that end one answer: of images, of speech, of a transcript. */
+const finished = /"type"\s*:\s*"(?:image_(?:generation|edit)\.completed|speech\.audio\.done|transcript\.text\.done)"/
+const failed = /"type"\s*:\s*"(?:error|[\w.]+\.failed)"|^\s*data:\s*\{\s*"error"\s*:\s*["{]/m
+const textStart = /"text"\s*:\s*"/
+const finishReason = /"finish_reason"\s*:\s*"(\w+)"/
+
+/**
+ * Reads along with the event streams of completions, images, speech and transcriptions. A frame with an image may come
+ * without its middle, so figures are searched in its text.
+ */
+export class EndpointTap extends StreamTap {
+  override readonly takesPings = true
+  #stated: Stated = { units: {} }
+  #images = 0
+
+  /** What the stream has stated. */
+  get stated(): Stated {
+    const image = this.#images > 0 && { image: this.#images }
+    return { ...this.#stated, units: { ...this.#stated.units, ...image } }
+  }
+
+  override get hasContent(): boolean {
+    return this.isUnderWay
+  }
+
+  override get usage(): TokenCounts {
+    const { usage } = this.#stated
+    return usage ? { ...noTokens, ...usage } : super.usage
+  }
+
+  protected override onFrame(frame: Buffer): void {
+    const text = frame.toString('latin1')
+    if (!text.includes('data:')) return
+    if (text.length < 64 && dataText(frame) === '[DONE]') {
+      this.end ??= 'stop'
+      return
+    }
+    this.frames++
+    if (failed.test(text)) {
+      this.fault ??= faultOf(dataOf(frame))
+      this.end ??= 'error'
+      return
+    }
+    if (this.end === undefined) this.isUnderWay = true
+    this.#note(frame, text)
+  }
+
+  #note(frame: Buffer, text: string): void {
+    const found = textStart.exec(text)
+    if (found)
+      this.contentBytes += stringEnd(frame, found.index + found[0].length - 1) - found.index - found[0].length - 1
+    const usage = usageText.exec(text)?.[1]
+    if (usage !== undefined) this.#add(statedIn(jsonOr(usage, undefined)))
+    const reason = finishReason.exec(text)?.[1]
+    if (reason !== undefined) this.stopReason = reason
+    if (!finished.test(text)) return
+    if (text.includes('image_')) this.#images++
+    this.end ??= 'stop'
+  }
+
+  /** Each finished image of a stream states its own usage. */
+  #add({ usage, units }: Stated): void {
+    const before = this.#images > 0 ? this.#stated : undefined
+    const sum = (one: number | undefined, other: number | undefined): number => (one ?? 0) + (other ?? 0)
+    this.#stated = {
+      usage: usage && {
+        input_tokens: sum(before?.usage?.input_tokens, usage.input_tokens),
+        cache_read_tokens: sum(before?.usage?.cache_read_tokens, usage.cache_read_tokens),
+        output_tokens: sum(before?.usage?.output_tokens, usage.output_tokens),
+      },
+      units: before ? { ...units, image_token: sum(before.units.image_token, units.image_token) } : units,
+    }
+  }
+}

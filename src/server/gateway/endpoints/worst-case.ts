@@ -1,0 +1,85 @@
+import type { Call, DeployedModel, EndpointKind, Units } from '../core/call.ts'
+import { lesserUsd } from '../pricing/cost.ts'
+import type { ModelFacts } from '../pricing/price-book.ts'
+import { chargeOf, isEndpointPriced } from '../pricing/unit-prices.ts'
+import type { WorstCase } from '../pricing/worst-case.ts'
+import { noTokens } from '../tokens/token-counts.ts'
+import { charactersOf, type Fields, fieldsOf, requestedUnits, secondsOf, textBytesOf } from './request.ts'
+import { endpoints } from './table.ts'
+
+/** A model that may serve the call. */
+export interface Candidate extends DeployedModel {
+  readonly facts: ModelFacts
+}
+
+/** Of the largest image at the finest quality, partial images included. */
+const tokensPerImage = 20_000
+/** More than the slowest speech has. */
+const speechTokensPerCharacter = 10
+/** Audio that goes in has some 10 tokens a second, its transcript no more. */
+const tokensPerSecond = 20
+
+interface Bound {
+  readonly units: Units
+  readonly input: number
+  readonly output: number | undefined
+}
+
+/** The dearest that a call of an endpoint can become, whichever candidate serves it. Source: Gateway, section 4. */
+export function worstOfEndpoint(
+  call: Pick<Call, 'body' | 'headers' | 'address'>,
+  kind: EndpointKind,
+  candidates: readonly Candidate[],
+): WorstCase {
+  const fields = fieldsOf({ ...call, kind })
+  let worst: WorstCase = { amountUsd: null, tokens: 0, unknown: 'price' }
+  for (const { facts, ...model } of candidates) {
+    const { units, input, output } = boundOf(call, kind, { fields, facts })
+    if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
+    const tokens = Math.max(worst.tokens ?? 0, input + output)
+    if (!isEndpointPriced(kind, model, facts.price)) {
+      worst = { ...worst, tokens }
+      continue
+    }
+    const usage = { ...noTokens, input_tokens: input, output_tokens: output }
+    const { costUsd } = chargeOf({ kind, model, image: fields.values, usage, units, price: facts.price })
+    worst = { amountUsd: greaterUsd(worst.amountUsd, costUsd ?? null), tokens }
+  }
+  return worst
+}
+
+const greaterUsd = (one: string | null, other: string | null): string | null => {
+  if (one === null || other === null) return one ?? other
+  return lesserUsd(one, other) === one ? other : one
+}
+
+function boundOf(
+  call: Pick<Call, 'body'>,
+  kind: EndpointKind,
+  { fields, facts }: { fields: Fields; facts: ModelFacts },
+): Bound {
+  const asked = requestedUnits(kind, fields)
+  const text = textBytesOf(call, fields)
+  switch (endpoints[kind].unit) {
+    case 'second': {
+      const { most } = secondsOf(call, fields)
+      const tokens = most * tokensPerSecond
+      return { units: { second: most, audio_token: tokens }, input: text + tokens, output: tokens }
+    }
+    case 'image': {
+      const images = asked.image ?? 1
+      const given = Math.max(fields.files.length, kind === 'images' ? 0 : 1) * tokensPerImage
+      return { units: { image: images, image_token: given }, input: text + given, output: images * tokensPerImage }
+    }
+    case 'character':
+      return { units: asked, input: text, output: charactersOf(fields.values['input']) * speechTokensPerCharacter }
+    case 'query':
+      return { units: asked, input: text, output: 0 }
+    default: {
+      const { max_tokens: most, n, best_of: best } = fields.values
+      const each = typeof most === 'number' ? most : (facts.maxOutput ?? facts.contextWindow)
+      const answers = Math.max(1, ...[n, best].filter(count => typeof count === 'number'))
+      return { units: asked, input: text, output: each === undefined ? undefined : each * answers }
+    }
+  }
+}

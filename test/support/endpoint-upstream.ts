@@ -1,0 +1,65 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+
+/** A request that an upstream got. */
+export interface GotRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** What the upstream answers next. */
+export interface NextAnswer {
+  readonly status?: number
+  readonly type?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Several are written one by one. */
+  readonly body: string | Buffer | readonly (string | Buffer)[]
+  /** True: the connection ends before the answer does. */
+  readonly isCut?: boolean
+}
+
+/** An upstream that records what it gets and answers what it is told. */
+export async function startEndpointUpstream() {
+  const requests: GotRequest[] = []
+  let next: (request: GotRequest) => NextAnswer = () => ({ body: '{}' })
+  const server = createServer((request, response) => {
+    void buffer(request).then(body => {
+      const { method = '', url = '', headers } = request
+      const got = { method, url, headers, body }
+      requests.push(got)
+      write(response, next(got))
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: requests as readonly GotRequest[],
+    last: (): GotRequest => {
+      const found = requests.at(-1)
+      if (!found) throw new Error('the upstream got no request')
+      return found
+    },
+    answer(given: NextAnswer | ((request: GotRequest) => NextAnswer)) {
+      next = typeof given === 'function' ? given : () => given
+    },
+    async stop(): Promise<void> {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+function write(
+  response: ServerResponse,
+  { status = 200, type = 'application/json', headers, body, isCut }: NextAnswer,
+) {
+  response.writeHead(status, { 'content-type': type, ...headers })
+  const pieces = Array.isArray(body) ? body : [body]
+  for (const piece of pieces) response.write(piece)
+  if (isCut) setImmediate(() => response.destroy())
+  else response.end()
+}
