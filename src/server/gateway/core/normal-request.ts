@@ -1,6 +1,7 @@
 import { recordOf, textOf } from '../../platform/json.ts'
 import { withinAnswerLimit, withinSamplingRanges } from './answer-settings.ts'
 import type { Target } from './call.ts'
+import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
@@ -34,6 +35,7 @@ const steps: readonly Step[] = [
   withToolsOfHistory,
   withTrimmedPrefill,
   withImageTypes,
+  withClaudeSchema,
   withinAnswerLimit,
   withinSamplingRanges,
 ]

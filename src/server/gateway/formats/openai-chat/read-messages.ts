@@ -6,6 +6,7 @@ import {
   fileBlock,
   imageBlock,
   inputOf,
+  markedAtEnd,
   resultBlock,
   textBlocks,
 } from '../shared/content-parts.ts'
@@ -35,31 +36,31 @@ interface Place {
 function addMessage(message: Json, place: Place): void {
   const { path, conversation } = place
   const { role, content } = message
+  const read = () => markedAtEnd(blocksOf(content, `${path}.content`), message)
   switch (role) {
     case 'system':
     case 'developer':
-      conversation.addSystem(blocksOf(content, `${path}.content`), path)
+      conversation.addSystem(read(), path)
       break
     case 'user':
-      conversation.add('user', blocksOf(content, `${path}.content`))
+      conversation.add('user', read())
       break
     case 'assistant':
-      conversation.add('assistant', assistantBlocks(message, place))
+      conversation.add('assistant', markedAtEnd(assistantBlocks(message, place), message))
       break
     case 'tool':
-      conversation.add('user', [
-        resultBlock(message['tool_call_id'], blocksOf(content, `${path}.content`), `${path}.tool_call_id`),
-      ])
+      conversation.add('user', resultOf(message, message['tool_call_id'], `${path}.tool_call_id`, path))
       break
     case 'function':
-      conversation.add('user', [
-        resultBlock(place.calls.get(String(message['name'])), blocksOf(content, `${path}.content`), `${path}.name`),
-      ])
+      conversation.add('user', resultOf(message, place.calls.get(String(message['name'])), `${path}.name`, path))
       break
     default:
       throw invalid(`${path}.role must be system, developer, user, assistant or tool`)
   }
 }
+
+const resultOf = (message: Json, id: unknown, idPath: string, path: string): readonly Block[] =>
+  markedAtEnd([resultBlock(id, blocksOf(message['content'], `${path}.content`), idPath)], message)
 
 const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
 

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { cacheMark } from '../shared/content-parts.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,
@@ -57,16 +58,18 @@ interface Place {
 
 function addTool(tools: ToolSet, tool: unknown, { path, note, allowed }: Place): void {
   const { type, function: called, custom } = recordOf(tool)
+  const mark = cacheMark(recordOf(tool))
   if (type === 'custom') {
     const { name, description, format } = recordOf(custom)
     if (typeof name !== 'string') throw invalid(`${path}.custom.name must be a string`)
     if (allowed && !allowed.has(name)) return
     const grammar = recordOf(recordOf(format)['grammar'])
-    tools.add({ kind: 'custom', name }, { description: customDescription(description, grammar), schema: textSchema })
+    const told = customDescription(description, grammar)
+    tools.add({ kind: 'custom', name }, { description: told, schema: textSchema, mark })
     return
   }
   if (type !== 'function') throw invalid(`${path}.type ${String(type)} cannot be served by this model`)
-  addFunction(tools, called, { path: `${path}.function`, note, allowed })
+  addFunction(tools, { ...mark, ...recordOf(called) }, { path: `${path}.function`, note, allowed })
 }
 
 function addFunction(tools: ToolSet, called: unknown, { path, note, allowed }: Place): void {
@@ -74,7 +77,10 @@ function addFunction(tools: ToolSet, called: unknown, { path, note, allowed }: P
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.name must be a string`)
   if (allowed && !allowed.has(name)) return
   if (strict === true) note(`${path}.strict`)
-  tools.add({ kind: 'function', name }, { description, schema: objectSchema(parameters) })
+  tools.add(
+    { kind: 'function', name },
+    { description, schema: objectSchema(parameters), mark: cacheMark(recordOf(called)) },
+  )
 }
 
 /** The name that the model knows of the tool that a choice names. */

@@ -61,8 +61,12 @@ function fileSource({ data, url, title }: FileParts, path: string): Json | undef
   throw invalid(`${path}.file_data: files of type ${mediaType} cannot be read here`)
 }
 
+/** Blocks of which the last has the mark that `holder`, a message or a call's result, carries for all of them. */
+export const markedAtEnd = (blocks: readonly Block[], holder: Json): readonly Block[] =>
+  blocks.map((block, at) => (at === blocks.length - 1 ? { ...cacheMark(holder), ...block } : block))
+
 /** A mark of the client's where its prompt may be cached. */
-function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Json): Json {
+export function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Json): Json {
   if (isRecord(own)) return { cache_control: own }
   return isRecord(breakpoint) ? { cache_control: { type: 'ephemeral' } } : {}
 }

@@ -12,6 +12,8 @@ export interface ToolOrigin {
 interface Definition {
   readonly description?: unknown
   readonly schema: Json
+  /** The client's mark that its prompt may be cached up to here; empty or absent for none. */
+  readonly mark?: Json
 }
 
 /** The tools of a request under the names that the model gets. */
@@ -38,7 +40,7 @@ export function createToolSet(): ToolSet {
   const wire: Json[] = []
   return {
     wire,
-    add(origin, { description, schema }) {
+    add(origin, { description, schema, mark }) {
       const name = toolName(origin.name, origin.namespace)
       if (origins.has(name)) return
       origins.set(name, origin)
@@ -46,6 +48,7 @@ export function createToolSet(): ToolSet {
         name,
         ...(typeof description === 'string' && description !== '' && { description }),
         input_schema: schema,
+        ...mark,
       })
     },
     addHosted(tool) {

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startPair } from './setup.ts'
+
+const schema = { type: 'object', properties: { name: { type: 'string', maxLength: 3 } }, required: ['name'] }
+const words = [{ role: 'user', content: 'hi' }]
+
+/** How clients of each format ask for JSON of a schema. */
+const clients = {
+  chat: {
+    path: '/v1/chat/completions',
+    body: {
+      messages: words,
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
+    },
+  },
+  responses: {
+    path: '/v1/responses',
+    body: { messages: undefined, input: 'hi', text: { format: { type: 'json_schema', name: 'answer', schema } } },
+  },
+  gemini: {
+    path: '/v1beta/models/test-model:generateContent',
+    body: {
+      model: undefined,
+      messages: undefined,
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      generationConfig: { responseMimeType: 'application/json', responseJsonSchema: schema },
+    },
+  },
+} as const
+
+const upstreams = {
+  'anthropic-messages': 'claude-opus-4-6',
+  'bedrock-converse': 'anthropic.claude-opus-4-6-v1:0',
+} as const
+
+for (const [name, { path, body }] of Object.entries(clients)) {
+  for (const protocol of ['anthropic-messages', 'bedrock-converse'] as const) {
+    test(`F8, ${name} on ${protocol}: a schema loses what Claude refuses, gains closed objects, and both are reported`, async t => {
+      const changes = { upstreamModel: upstreams[protocol] }
+      const { post, sentText } = await startPair(t, protocol, { script: [{ text: '{"name":"a"}' }], changes })
+      const response = await post({ max_tokens: undefined, ...body }, { path })
+      assert.equal(response.status, 200, await response.text())
+      const sent = sentText().replaceAll('\\"', '"')
+      assert.match(sent, /"name":\{"type":"string","description":"\(maxLength: 3\)"\}/)
+      assert.match(sent, /"additionalProperties":false/)
+      const degraded = response.headers.get('x-switchyard-degraded') ?? ''
+      assert.match(degraded, /schema\.properties\.name\.maxLength=described/)
+      // Gemini's own schemas are closed as they are.
+      if (name !== 'gemini') assert.match(degraded, /schema\.additionalProperties=closed/)
+    })
+  }
+}
+
+const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+const marked = {
+  messages: [
+    { role: 'system', content: 'Be brief.', ...mark },
+    { role: 'user', content: [{ type: 'text', text: 'look', ...mark }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'c', content: 'seen', ...mark },
+  ],
+  tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } }, ...mark }],
+}
+
+test('F4, chat on anthropic-messages: marks on messages, parts, results and tools reach the upstream with their time', async t => {
+  const { post, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
+  const response = await post(marked, { path: '/v1/chat/completions' })
+  assert.equal(response.status, 200, await response.text())
+  const { system, messages, tools } = sent<{
+    readonly system: readonly object[]
+    readonly messages: readonly { readonly content: readonly object[] }[]
+    readonly tools: readonly object[]
+  }>()
+  const last = [system.at(-1), messages[0]?.content.at(-1), messages[2]?.content.at(-1), tools.at(-1)]
+  for (const one of last) assert.deepEqual({ ...one, ...mark }, one)
+})
+
+test('F4, chat on bedrock-converse: the same marks are cache points', async t => {
+  const { post, sentText } = await startPair(t, 'bedrock-converse', { script: [{}] })
+  const response = await post(marked, { path: '/v1/chat/completions' })
+  assert.equal(response.status, 200, await response.text())
+  assert.equal(sentText().split('"cachePoint"').length - 1, 4)
+})
