@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fullUsage, type SpokenBlock, type SpokenMessage } from '../../src/server/gateway/demo/message-frames.ts'
 import type { Dialect } from './dialects/dialect.ts'
+import { fullUsage, type SpokenBlock, type SpokenMessage } from './message-frames.ts'
 
 /** One scripted answer. Without any field it is the text "ok". */
 export interface Answer {

@@ -1,17 +1,23 @@
 import type { Protocol } from '../config/config.ts'
+import { invalid } from '../platform/errors.ts'
 import type { Keyring } from '../platform/seal.ts'
-import { type CallKind, type DeployedModel, type EndpointKind, isCount, type Lane } from './core/call.ts'
-import { clientLane } from './core/client-lane.ts'
+import type { CallKind, DeployedModel, EndpointKind, Lane } from './core/call.ts'
+import type { ClientFormat, CountFormat } from './core/client-format.ts'
 import type { Codec } from './core/codec.ts'
 import { createCallSignatures, createReasoningSeals } from './core/reasoning-seal.ts'
-import { createTranslatedLane } from './core/translated-lane.ts'
+import { createCountLane, createTranslatedLane } from './core/translated-lane.ts'
 import { createDemoLane } from './demo/demo-lane.ts'
 import { createEndpointLane } from './endpoints/lane.ts'
 import { hasEndpoint, isEndpoint } from './endpoints/table.ts'
+import { anthropicMessagesCodec, bedrockInvokeCodec, vertexAnthropicCodec } from './formats/anthropic/codec.ts'
+import { anthropicClient, anthropicCounts } from './formats/anthropic/write-answer.ts'
 import { bedrockConverse } from './formats/bedrock-converse/codec.ts'
 import { gemini } from './formats/gemini/codec.ts'
+import { geminiClient, geminiCounts } from './formats/gemini/read-request.ts'
 import { openaiChat } from './formats/openai-chat/codec.ts'
+import { chatClient } from './formats/openai-chat/read-request.ts'
 import { openaiResponses } from './formats/openai-responses/codec.ts'
+import { responsesClient } from './formats/openai-responses/read-request.ts'
 import { anthropicMessages } from './passthrough/anthropic-messages.ts'
 import { bedrockInvoke } from './passthrough/bedrock-invoke.ts'
 import { rawGemini } from './passthrough/gemini.ts'
@@ -39,7 +45,7 @@ interface Options {
   readonly pools: Pools
   /** Shared by all replicas: reasoning state of other providers is sealed with it. */
   readonly keyring: Keyring
-  /** Called with what the encoder had to mend in the answers of a deployment. */
+  /** Called with what had to be repaired in the answers of a deployment. */
   readonly onRepair: (what: string, deployment: string) => void
   /** Silence in a stream after which a ping goes out; 15,000 by default. */
   readonly pingAfterMs?: number
@@ -47,12 +53,29 @@ interface Options {
   readonly holdBackMs?: number
 }
 
-/** The upstream protocols that need translating. A provider's codec is named here and nowhere else. */
-export const codecs: Partial<Record<Protocol, Codec>> = {
+/** How each upstream protocol is written and read. Named here and nowhere else. */
+export const codecs: Readonly<Record<Exclude<Protocol, 'demo'>, Codec>> = {
+  'anthropic-messages': anthropicMessagesCodec,
   'bedrock-converse': bedrockConverse,
+  'bedrock-invoke': bedrockInvokeCodec,
   gemini,
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
+  'vertex-anthropic': vertexAnthropicCodec,
+}
+
+const countFormats = { count_tokens: anthropicCounts, gemini_count: geminiCounts } as const satisfies Partial<
+  Record<CallKind, CountFormat>
+>
+
+/** How each client format is read and written. */
+const clients: Readonly<
+  Record<Exclude<CallKind, keyof typeof countFormats | 'embeddings' | EndpointKind>, ClientFormat>
+> = {
+  messages: anthropicClient,
+  chat: chatClient,
+  responses: responsesClient,
+  gemini: geminiClient,
 }
 
 const anthropicWires: Partial<Record<Protocol, Wire>> = {
@@ -93,25 +116,26 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   })
   const seals = createReasoningSeals(keyring)
   const callSignatures = createCallSignatures()
-  const lanes = new Map<string, Lane | undefined>()
+  const lanes = new Map<string, Lane>()
 
-  const build = (kind: CallKind, protocol: Protocol): Lane | undefined => {
+  const build = (kind: CallKind, protocol: Protocol): Lane => {
     if (isEndpoint(kind)) return createEndpointLane({ kind, send, pingAfterMs, holdBackMs })
     const wire = wires[kind][protocol]
     if (wire) return createRawLane({ wire, send, pingAfterMs, holdBackMs })
-    if (kind !== 'messages' && kind !== 'count_tokens') {
-      const anthropic = laneOf(isCount(kind) ? 'count_tokens' : 'messages', protocol)
-      return anthropic && clientLane(kind, anthropic)
-    }
-    if (protocol === 'demo') return createDemoLane()
-    const codec = codecs[protocol]
-    return codec && createTranslatedLane({ codec, send, seals, callSignatures, pingAfterMs, holdBackMs, onRepair })
+    if (kind === 'embeddings') return noEmbeddings
+    const codec = protocol === 'demo' ? undefined : codecs[protocol]
+    const needs = { send, seals, callSignatures }
+    if (kind === 'count_tokens' || kind === 'gemini_count')
+      return createCountLane({ ...needs, client: countFormats[kind], ...(codec && { codec }) })
+    const client = clients[kind]
+    if (!codec) return createDemoLane(client)
+    return createTranslatedLane({ ...needs, client, codec, pingAfterMs, holdBackMs, onRepair })
   }
 
-  const laneOf = (kind: CallKind, protocol: Protocol): Lane | undefined => {
+  const laneOf = (kind: CallKind, protocol: Protocol): Lane => {
     const key = `${kind} ${protocol}`
     const known = lanes.get(key)
-    if (known || lanes.has(key)) return known
+    if (known) return known
     const lane = build(kind, protocol)
     lanes.set(key, lane)
     return lane
@@ -119,7 +143,10 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   return (kind, model) => {
     const protocol = protocolFor(kind, model)
     if (isEndpoint(kind) && !(isRaw(kind, protocol) && hasEndpoint(kind, model))) return undefined
-    const lane = laneOf(kind, protocol)
-    return lane && { protocol, lane }
+    return { protocol, lane: laneOf(kind, protocol) }
   }
+}
+
+const noEmbeddings: Lane = async ({ ask }) => {
+  throw invalid(`model ${ask.model.slice(0, 200)} has no embeddings: its upstream does not speak OpenAI's format`)
 }

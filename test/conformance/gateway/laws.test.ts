@@ -4,11 +4,12 @@ import fc from 'fast-check'
 import type { Attempt, Sink } from '../../../src/server/gateway/core/call.ts'
 import { createCallSignatures, createReasoningSeals } from '../../../src/server/gateway/core/reasoning-seal.ts'
 import { createTranslatedLane } from '../../../src/server/gateway/core/translated-lane.ts'
-import type { SpokenBlock, SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import { anthropicClient } from '../../../src/server/gateway/formats/anthropic/write-answer.ts'
 import { codecs } from '../../../src/server/gateway/lanes.ts'
 import { createKeyring } from '../../../src/server/platform/seal.ts'
 import { type ReadStream, readStream } from '../../support/event-grammar.ts'
 import { deploymentAt, targetAt } from '../../support/gateway-app.ts'
+import type { SpokenBlock, SpokenMessage } from '../../support/message-frames.ts'
 import { dialectOf, simple, translated } from './setup.ts'
 
 const controller = {
@@ -23,10 +24,9 @@ const controller = {
 /** What the lane of `protocol` makes of an upstream's bytes: the client's text, or the refusal that could be retried. */
 async function relayed(protocol: (typeof translated)[number], chunks: readonly Buffer[]) {
   const { streamType } = dialectOf(protocol)
-  const codec = codecs[protocol]
-  assert.ok(codec)
   const lane = createTranslatedLane({
-    codec,
+    client: anthropicClient,
+    codec: codecs[protocol],
     seals: createReasoningSeals(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,

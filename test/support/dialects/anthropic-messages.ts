@@ -1,4 +1,4 @@
-import { messageFrames } from '../../../src/server/gateway/demo/message-frames.ts'
+import { messageFrames } from '../message-frames.ts'
 import type { Dialect } from './dialect.ts'
 
 /** Anthropic's own Messages API. */

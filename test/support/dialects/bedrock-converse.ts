@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
 import { awsEvent, awsException } from './aws-frame.ts'
 import { counted, type Dialect, pieces } from './dialect.ts'
 

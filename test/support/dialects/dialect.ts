@@ -1,4 +1,4 @@
-import type { SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import type { SpokenMessage } from '../message-frames.ts'
 
 /** How a scripted upstream speaks: what its protocol makes of an answer that is given in Anthropic's terms. */
 export interface Dialect {

@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
 import { allInput, counted, type Dialect, dataFrame, pieces } from './dialect.ts'
 
 /** Google's generateContent. A call comes whole, in one chunk, with its thought signature. */

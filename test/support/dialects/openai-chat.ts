@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
 import { allInput, counted, type Dialect, dataFrame, pieces } from './dialect.ts'
 
 /** OpenAI's Chat Completions, with `reasoning_content` as compatible servers send it. */

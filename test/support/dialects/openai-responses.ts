@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../../../src/server/gateway/demo/message-frames.ts'
+import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
 import { allInput, counted, type Dialect, pieces } from './dialect.ts'
 
 /** OpenAI's Responses. Thinking is a summary; its signature travels as the encrypted content. */

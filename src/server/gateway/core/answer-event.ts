@@ -14,7 +14,10 @@ export type BlockStart =
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string }
   | { readonly type: 'whole'; readonly block: Readonly<Record<string, unknown>> & { readonly type: string } }
 
-/** What an upstream's answer says, piece by piece, in Anthropic's terms but free of its grammar: the encoder owns that. */
+/**
+ * What a decoder reads in an upstream's answer, in Anthropic's terms but free of grammar: blocks may overlap and may stay
+ * open. The sequencer puts it in order.
+ */
 export type UpstreamEvent =
   /** The upstream's own id of the answer and name of the model, where it gives them. At most once; may be left out. */
   | { readonly type: 'message_start'; readonly id?: string; readonly model?: string; readonly usage?: UsageUpdate }
@@ -24,7 +27,7 @@ export type UpstreamEvent =
   | { readonly type: 'block_delta'; readonly key: string; readonly text: string }
   /** The signature of a thinking block, or a part of it. */
   | { readonly type: 'block_signature'; readonly key: string; readonly signature: string }
-  /** The block is complete. Blocks that are still open when the message ends are closed by the encoder. */
+  /** The block is complete. Blocks that are still open when the message ends are closed by the sequencer. */
   | { readonly type: 'block_stop'; readonly key: string }
   | { readonly type: 'usage'; readonly usage: UsageUpdate }
   /** Why the answer ends. It does not end the message: usage may follow. */
@@ -36,9 +39,25 @@ export type UpstreamEvent =
   /** The upstream says that it failed. Nothing follows. `message` is free of secrets and hosts. */
   | { readonly type: 'error'; readonly code: ErrorCode; readonly message: string }
 
-/** What an answer in Anthropic's format says, free of its framing. Blocks come one after the other. */
+/**
+ * The canonical events of an answer, in the one legal order: `message_start`, then blocks one after the other, each with its
+ * start, its deltas and its stop, then `message_stop`. An `error` may end the answer at any place, and a `ping` may stand
+ * anywhere behind the start.
+ */
 export type AnswerEvent =
-  | Exclude<UpstreamEvent, { readonly type: 'usage' | 'degraded' | 'message_start' }>
-  | { readonly type: 'message_start'; readonly model: string | undefined }
-  | { readonly type: 'usage'; readonly usage: TokenCounts }
+  /** `usage` holds what is known at the start; the input may be an estimate. */
+  | { readonly type: 'message_start'; readonly id: string; readonly model: string; readonly usage: TokenCounts }
+  /** A block of type `whole` has no deltas. */
+  | { readonly type: 'block_start'; readonly block: BlockStart }
+  | { readonly type: 'block_delta'; readonly text: string }
+  | { readonly type: 'block_signature'; readonly signature: string }
+  | { readonly type: 'block_stop' }
+  | {
+      readonly type: 'message_stop'
+      readonly reason: StopReason
+      /** The stop sequence that the model wrote; null for any other reason. */
+      readonly sequence: string | null
+      readonly usage: TokenCounts
+    }
+  | { readonly type: 'error'; readonly code: ErrorCode; readonly message: string }
   | { readonly type: 'ping' }

@@ -1,18 +1,29 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import fc from 'fast-check'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import { readGeminiArray, readGeminiStream } from '../../../../test/support/gemini-streams.ts'
+import {
+  fullUsage,
+  messageFrames,
+  type SpokenBlock,
+  type SpokenMessage,
+} from '../../../../test/support/message-frames.ts'
 import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
-import { fullUsage, messageFrames, type SpokenBlock, type SpokenMessage } from '../demo/message-frames.ts'
+import { createKeyring } from '../../platform/seal.ts'
+import { anthropicMessagesCodec } from '../formats/anthropic/codec.ts'
 import { carriedBlocks } from '../formats/gemini/carried-state.ts'
 import { geminiClient } from '../formats/gemini/read-request.ts'
 import { chatClient } from '../formats/openai-chat/read-request.ts'
 import { responsesClient } from '../formats/openai-responses/read-request.ts'
 import { openedThinking } from '../formats/openai-responses/reasoning.ts'
-import type { Sink } from './call.ts'
+import type { Attempt, Sink } from './call.ts'
 import type { ClientFormat } from './client-format.ts'
-import { createPivotSink } from './pivot-sink.ts'
+import { createCallSignatures, createReasoningSeals } from './reasoning-seal.ts'
+import { createTranslatedLane } from './translated-lane.ts'
+
+// Answers state when they were made.
+mock.timers.enable({ apis: ['Date'], now: 7_000 })
 
 const target = targetAt(deploymentAt('http://127.0.0.1:1'), 'claude-opus-5-5')
 const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream_options: { include_usage: true } }
@@ -22,26 +33,62 @@ const gemini = {
   generationConfig: { thinkingConfig: { includeThoughts: true } },
 }
 
-/** Sends `chunks` of an answer through a conversion; what the client gets. */
-function through(client: ClientFormat, stream: boolean, chunks: readonly Buffer[], type = 'text/event-stream') {
+const controller = {
+  aborted: false,
+  paused: false,
+  reason: null,
+  pause: () => undefined,
+  resume: () => undefined,
+  abort: () => undefined,
+}
+
+/** What a client gets when its upstream, which speaks Anthropic's format, sends `chunks`. */
+async function through(client: ClientFormat, stream: boolean, chunks: readonly Buffer[], type = 'text/event-stream') {
   const out: Buffer[] = []
-  let status = 0
   const sink: Sink = {
-    head: given => {
-      status = given
-    },
+    head: () => undefined,
     data: chunk => out.push(chunk) > 0,
     onDrain: () => assert.fail('there is always room'),
     end: chunk => void (chunk && out.push(chunk)),
   }
+  const lane = createTranslatedLane({
+    client,
+    codec: anthropicMessagesCodec,
+    seals: createReasoningSeals(createKeyring([Buffer.alloc(32, 1)])),
+    callSignatures: createCallSignatures(),
+    pingAfterMs: 60_000,
+    holdBackMs: 60_000,
+    onRepair: what => assert.fail(what),
+    send({ exchange }) {
+      exchange.onRequestStart(controller)
+      exchange.onResponseStart(controller, 200, { 'content-type': type })
+      for (const chunk of chunks) exchange.onResponseData(controller, chunk)
+      exchange.onResponseEnd()
+      return exchange.result
+    },
+  })
+  const ending = await lane(attemptOf(client, stream), sink)
+  const text = ending.outcome === 'refused' ? ending.body.toString() : Buffer.concat(out).toString()
+  return { outcome: ending.outcome, status: ending.status, text }
+}
+
+function attemptOf(client: ClientFormat, stream: boolean): Attempt {
   const request = client === chatClient ? chat : client === geminiClient ? gemini : response
-  const context = { target, stream, model: 'm', requestId: 'req_0123', createdAt: 7 }
-  const { writer, degraded } = client(request, context)
-  const pivot = createPivotSink({ sink, writer, stream, degraded })
-  pivot.head(200, { 'content-type': type })
-  for (const chunk of chunks) pivot.data(chunk)
-  pivot.end()
-  return { status, text: Buffer.concat(out).toString() }
+  return {
+    call: {
+      kind: 'chat',
+      body: Buffer.from(JSON.stringify(request)),
+      headers: {},
+      query: '',
+      requestId: 'req_0123',
+      caller: { principal: 'master', key: undefined },
+      signal: new AbortController().signal,
+    },
+    ask: { model: 'm', modelSpan: { start: 0, end: 0 }, stream, maxTokens: 0 },
+    target,
+    ownHeaders: {},
+    startedMs: performance.now(),
+  }
 }
 
 const words = fc.string({ unit: 'grapheme', maxLength: 40 })
@@ -63,6 +110,10 @@ const message: fc.Arbitrary<SpokenMessage> = fc
     cached: fc.nat(10_000),
     output: fc.nat(10_000),
   })
+  .filter(({ content, stop_reason: reason }) => {
+    const hasCall = content.some(({ type }) => type === 'tool_use')
+    return hasCall ? reason !== 'end_turn' : reason !== 'tool_use'
+  })
   .map(({ content, stop_reason, input, cached, output }) => ({
     id: 'msg_1',
     type: 'message' as const,
@@ -82,6 +133,7 @@ const cutStream = (of: SpokenMessage, places: readonly number[]): Buffer[] => {
   const cuts = [...new Set(places.map(place => place % bytes.length))].sort((a, b) => a - b)
   return [0, ...cuts].map((from, at) => bytes.subarray(from, cuts[at] ?? bytes.length))
 }
+const wholeBody = (of: SpokenMessage): Buffer[] => [Buffer.from(JSON.stringify(of))]
 const places = fc.array(fc.nat(100_000), { maxLength: 40 })
 
 const saidBy = ({ content }: SpokenMessage) => ({
@@ -96,10 +148,10 @@ const finishes: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 }
 
-test('any legal stream, cut anywhere, becomes chat chunks with the same text, calls, usage and finish', () => {
-  fc.assert(
-    fc.property(message, places, (of, cuts) => {
-      const said = readChatStream(through(chatClient, true, cutStream(of, cuts)).text)
+test('any legal stream, cut anywhere, becomes chat chunks with the same text, calls, usage and finish', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, places, async (of, cuts) => {
+      const said = readChatStream((await through(chatClient, true, cutStream(of, cuts))).text)
       const calls = said.calls.map(({ id, name, arguments: json }) => ({
         id,
         name,
@@ -116,12 +168,10 @@ test('any legal stream, cut anywhere, becomes chat chunks with the same text, ca
   )
 })
 
-test('a chat that is not streamed says the same, in whichever form its answer comes', () => {
-  fc.assert(
-    fc.property(message, places, (of, cuts) => {
-      const streamed = through(chatClient, false, cutStream(of, cuts)).text
-      const whole = through(chatClient, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
-      assert.deepEqual(JSON.parse(streamed), JSON.parse(whole))
+test('a chat that is not streamed says the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, async of => {
+      const whole = (await through(chatClient, false, wholeBody(of), 'application/json')).text
       const { choices } = JSON.parse(whole) as {
         choices: [{ message: { content: string | null; tool_calls?: { function: { arguments: string } }[] } }]
       }
@@ -135,10 +185,10 @@ test('a chat that is not streamed says the same, in whichever form its answer co
   )
 })
 
-test('any legal stream, cut anywhere, becomes Responses events with the same items; the last one holds them all', () => {
-  fc.assert(
-    fc.property(message, places, (of, cuts) => {
-      const said = readResponseStream(through(responsesClient, true, cutStream(of, cuts)).text)
+test('any legal stream, cut anywhere, becomes Responses events with the same items; the last one holds them all', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, places, async (of, cuts) => {
+      const said = readResponseStream((await through(responsesClient, true, cutStream(of, cuts))).text)
       const items = said.output.map(item => {
         const delta = said.deltas.get(String(item['id'])) ?? ''
         if (item['type'] === 'message') return { type: 'text', text: delta }
@@ -150,16 +200,16 @@ test('any legal stream, cut anywhere, becomes Responses events with the same ite
         items,
         of.content.filter(one => one.type !== 'text' || one.text !== ''),
       )
-      const whole = through(responsesClient, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
+      const whole = (await through(responsesClient, false, wholeBody(of), 'application/json')).text
       assert.deepEqual(said.response, JSON.parse(whole), 'a call without a stream says the same')
     }),
   )
 })
 
-test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts, usage and finish reason', () => {
-  fc.assert(
-    fc.property(message, places, (of, cuts) => {
-      const said = readGeminiStream(through(geminiClient, true, cutStream(of, cuts)).text)
+test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts, usage and finish reason', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, places, async (of, cuts) => {
+      const said = readGeminiStream((await through(geminiClient, true, cutStream(of, cuts))).text)
       const { text, thinking, calls } = saidBy(of)
       assert.deepEqual({ text: said.text, thinking: said.thinking, calls: said.calls }, { text, thinking, calls })
       const reasons: Readonly<Record<string, string>> = { max_tokens: 'MAX_TOKENS', refusal: 'SAFETY' }
@@ -169,22 +219,16 @@ test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts,
         [said.usage?.['promptTokenCount'], said.usage?.['totalTokenCount']],
         [input, input + of.usage.output_tokens],
       )
-      const whole = through(geminiClient, false, [Buffer.from(JSON.stringify(of))], 'application/json').text
-      const streamed = through(geminiClient, false, cutStream(of, cuts)).text
-      assert.deepEqual(
-        JSON.parse(streamed),
-        JSON.parse(whole),
-        'the whole answer is the same in whichever form it came',
-      )
+      const whole = (await through(geminiClient, false, wholeBody(of), 'application/json')).text
       assert.deepEqual({ ...readGeminiArray([JSON.parse(whole)]), frames: 0 }, { ...said, frames: 0 })
     }),
   )
 })
 
-test('K1: all that was thought comes back out of the signatures of a Gemini stream, in order', () => {
-  fc.assert(
-    fc.property(message, places, (of, cuts) => {
-      const { signatures } = readGeminiStream(through(geminiClient, true, cutStream(of, cuts)).text)
+test('K1: all that was thought comes back out of the signatures of a Gemini stream, in order', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, places, async (of, cuts) => {
+      const { signatures } = readGeminiStream((await through(geminiClient, true, cutStream(of, cuts))).text)
       assert.deepEqual(
         signatures.flatMap(signature => carriedBlocks(signature) ?? assert.fail('it is one of ours')),
         of.content.filter(({ type }) => type === 'thinking'),
@@ -193,19 +237,41 @@ test('K1: all that was thought comes back out of the signatures of a Gemini stre
   )
 })
 
-test('E5: a stream that breaks off anywhere ends in an error in every format, never in an end of its own', () => {
-  fc.assert(
-    fc.property(message, fc.nat(100_000), (of, place) => {
+const errorChecks: readonly (readonly [ClientFormat, (text: string) => boolean])[] = [
+  [chatClient, text => readChatStream(text).error?.['type'] === 'server_error'],
+  [responsesClient, text => readResponseStream(text).types.at(-1) === 'response.failed'],
+  [
+    geminiClient,
+    text => {
+      const { error, finish } = readGeminiStream(text)
+      return error?.['status'] === 'UNAVAILABLE' && finish === undefined
+    },
+  ],
+]
+
+test('E5: a stream that breaks off anywhere ends in an error in every format, never in an end of its own', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, fc.nat(100_000), async (of, place) => {
       const bytes = Buffer.from([...messageFrames(of)].join(''))
       // Without its empty last line the frame of message_stop is not complete.
       const part = [bytes.subarray(0, place % (bytes.length - 1))]
-      assert.equal(readChatStream(through(chatClient, true, part).text).error?.['type'], 'server_error')
-      const failed = readResponseStream(through(responsesClient, true, part).text)
-      assert.equal(failed.types.at(-1), 'response.failed')
-      const broken = readGeminiStream(through(geminiClient, true, part).text)
-      assert.deepEqual([broken.error?.['status'], broken.finish], ['UNAVAILABLE', undefined])
+      for (const [client, isError] of errorChecks) {
+        const { outcome, status, text } = await through(client, true, part)
+        // While nothing is out it can be tried elsewhere.
+        if (outcome === 'refused') assert.equal(status, 529)
+        else assert.ok(isError(text), text)
+      }
+    }),
+  )
+})
+
+test('E5: an answer in one piece that is truncated is an upstream error, which can be tried elsewhere', async () => {
+  await fc.assert(
+    fc.asyncProperty(message, fc.nat(100_000), async (of, place) => {
+      const bytes = Buffer.from(JSON.stringify(of))
+      const part = [bytes.subarray(0, place % bytes.length)]
       for (const client of [chatClient, responsesClient, geminiClient])
-        assert.equal(through(client, false, part).status, 502, 'without a stream it is a plain refusal')
+        assert.equal((await through(client, false, part, 'application/json')).status, 502)
     }),
   )
 })

@@ -54,7 +54,13 @@ test('R3: a relay that the end of the hold-back window opens pauses an upstream 
 test('R3: a translated answer that the end of the hold-back window opens pauses its upstream as well', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { sink, controller, did, drain } = slowClient()
-  const held = new HeldFrames({ sink, open: () => sink.head(200, {}), pingAfterMs: 60_000, holdBackMs })
+  const held = new HeldFrames({
+    sink,
+    open: () => sink.head(200, {}),
+    ping: () => frame,
+    pingAfterMs: 60_000,
+    holdBackMs,
+  })
   held.add(frame)
   held.flush(controller)
   assert.deepEqual(did, [])

@@ -1,4 +1,3 @@
-import { pingFrame } from '../passthrough/stream-relay.ts'
 import type { Controller } from '../upstream/exchange.ts'
 import type { Sink } from './call.ts'
 
@@ -6,6 +5,8 @@ interface Options {
   readonly sink: Sink
   /** Sends the head of the answer. */
   readonly open: () => void
+  /** What covers a silent upstream, in the client's format. */
+  readonly ping: () => string
   /** Silence toward the client after which a ping goes out. */
   readonly pingAfterMs: number
   /** How long frames without content wait for the first with some. */
@@ -102,11 +103,13 @@ export class HeldFrames {
 
   readonly #onWindowEnd = (): void => {
     this.#isReleased = true
+    // Formats that say nothing at the start of an answer get its head now.
+    this.#openOnce()
     if (!this.#write()) this.#block()
   }
 
   readonly #onSilence = (): void => {
-    if (this.#isOpen && !this.#isBlocked) this.#options.sink.data(pingFrame)
+    if (this.#isOpen && !this.#isBlocked) this.#options.sink.data(Buffer.from(this.#options.ping()))
     this.#silence.refresh()
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { isRecord, mapped, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
-import type { AnswerEvent, UpstreamEvent } from './answer-event.ts'
+import { isRecord, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
+import type { AnswerEvent } from './answer-event.ts'
 import type { Target } from './call.ts'
-import type { CanonicalRequest, Codec } from './codec.ts'
+import type { CanonicalRequest } from './codec.ts'
 
 /** The names under which the client knows its tools, by the names that were sent; empty when all could go as they are. */
 export type ToolNames = ReadonlyMap<string, string>
@@ -98,22 +98,8 @@ function renamed(request: CanonicalRequest, sent: ReadonlyMap<string, string>): 
 }
 
 /** The event with the client's name of the tool in place of the one that was sent. */
-export function restoredName<T extends UpstreamEvent | AnswerEvent>(event: T, names: ToolNames): T {
+export function restoredName(event: AnswerEvent, names: ToolNames): AnswerEvent {
   if (event.type !== 'block_start' || event.block.type !== 'tool_use') return event
   const name = names.get(event.block.name)
   return name === undefined ? event : { ...event, block: { ...event.block, name } }
-}
-
-/** The codec with the client's names of tools in its answers. */
-export function restoringNames(codec: Codec, names: ToolNames): Codec {
-  if (names.size === 0) return codec
-  const restored = (events: readonly UpstreamEvent[]) => mapped(events, event => restoredName(event, names))
-  return {
-    ...codec,
-    decoder(context) {
-      const decoder = codec.decoder(context)
-      return { push: frame => restored(decoder.push(frame)), end: () => restored(decoder.end()) }
-    },
-    answer: (body, context) => restored(codec.answer(body, context)),
-  }
 }

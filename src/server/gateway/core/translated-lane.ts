@@ -1,69 +1,68 @@
 import { newId } from '../../platform/ids.ts'
-import { jsonOr } from '../../platform/json.ts'
-import { Encoder } from '../formats/anthropic/encoder.ts'
+import { type Json, jsonOr } from '../../platform/json.ts'
+import type { Parts } from '../bytes/splice.ts'
 import { verdictOf } from '../routing/retryable.ts'
-import { answerEstimate } from '../tokens/count-tokens.ts'
+import { answerCount } from '../tokens/count-tokens.ts'
 import { estimateInputTokens } from '../tokens/estimate.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import type { Send } from '../upstream/send.ts'
 import type { Attempt, Lane } from './call.ts'
+import { type ClientFormat, type CountFormat, clientContext, type ProblemWriter } from './client-format.ts'
 import type { CallSignatures, Codec, CodecContext, UpstreamRequest } from './codec.ts'
 import { type Degradation, withDegradedHeader } from './degradations.ts'
 import { normalRequest } from './normal-request.ts'
 import type { ReasoningSeals } from './reasoning-seal.ts'
 import { parsedObject } from './request.ts'
-import { restoringNames } from './tool-names.ts'
+import { Sequencer } from './sequencer.ts'
+import { restoredName } from './tool-names.ts'
 import { createTranslatedReader } from './translated-reader.ts'
+import { refusalOf } from './translated-stream.ts'
 
-interface Options {
-  readonly codec: Codec
-  readonly send: Send
+/** What codecs need besides the request. */
+interface CodecNeeds {
   readonly seals: ReasoningSeals
   readonly callSignatures: CallSignatures
+}
+
+interface Options extends CodecNeeds {
+  readonly client: ClientFormat
+  readonly codec: Codec
+  readonly send: Send
   readonly pingAfterMs: number
   readonly holdBackMs: number
-  /** Called with what the encoder had to mend. */
+  /** Called with what the sequencer had to repair. */
   readonly onRepair: (what: string, deployment: string) => void
 }
 
-/** The lane of upstreams with another protocol than the call's, which is Anthropic's. Source: Gateway, section 2.2. */
+/**
+ * The lane of calls whose upstream speaks another format than their client. Each attempt reads the body again: what the
+ * target can take differs. Decision 0012.
+ */
 export function createTranslatedLane(options: Options): Lane {
-  const { codec: given, send } = options
-
-  /** A call to the provider's counter. When no other try would help either, a guess stands in. */
-  const count = async (attempt: Attempt, sink: Parameters<Lane>[1], request: UpstreamRequest) => {
-    const exchange = new Exchange({ attempt, sink, reader: createCountReader(given) })
-    const result = await send(sending(attempt, exchange, request))
-    return result.outcome === 'refused' && verdictOf(result) === 'final' ? answerEstimate(attempt, sink) : result
-  }
-
+  const { client, codec, send } = options
   return async (attempt, sink) => {
     const { call, target } = attempt
-    const { request, names, degraded: changed } = normalRequest(parsedObject(call.body), target)
+    const { body, writer, degraded: unread } = client(parsedObject(call.body), clientContext(attempt))
+    const { request, names, degraded: changed } = normalRequest(body, target)
     const context = contextOf(attempt, options)
-    if (call.kind === 'count_tokens') {
-      if (!given.counting) return answerEstimate(attempt, sink)
-      return count(attempt, sink, given.counting.request(request, context))
-    }
-    const codec = restoringNames(given, names)
     const upstream = codec.request(request, context)
-    const degraded: Degradation[] = [...changed, ...upstream.degraded]
+    const degraded: Degradation[] = [...unread, ...changed, ...upstream.degraded]
     const shown = withDegradedHeader(attempt, degraded)
     const reader = createTranslatedReader({
       ...options,
-      codec,
       attempt: shown,
       sink,
       context,
+      writer,
       degraded,
-      createEncoder: out =>
-        new Encoder({
+      createSequencer: out =>
+        new Sequencer({
           messageId: newId('msg'),
           model: target.upstreamModel,
           guessInputTokens: () => estimateInputTokens(request),
-          out,
+          out: names.size === 0 ? out : event => out(restoredName(event, names)),
           onRepair: what => options.onRepair(what, target.deployment.id),
         }),
     })
@@ -71,36 +70,75 @@ export function createTranslatedLane(options: Options): Lane {
   }
 }
 
-const contextOf = ({ call, ask, target }: Attempt, { seals, callSignatures }: Options): CodecContext => ({
+interface CountOptions extends CodecNeeds {
+  readonly client: CountFormat
+  /** Absent for an upstream that cannot count. */
+  readonly codec?: Pick<Codec, 'counting' | 'problem'>
+  readonly send: Send
+}
+
+/** The lane of counts whose upstream speaks another format. When no other try would help either, an estimate stands in. */
+export function createCountLane(options: CountOptions): Lane {
+  const { client, codec, send } = options
+  return async (attempt, sink) => {
+    const { body, problem, degraded: unread } = client.read(parsedObject(attempt.call.body), clientContext(attempt))
+    const { request, degraded: changed } = normalRequest(body, attempt.target)
+    const degraded = [...unread, ...changed]
+    const shown = withDegradedHeader(attempt, degraded)
+    const estimate = () => answerCount(shown, sink, client.write(estimateInputTokens(request)))
+    if (!codec?.counting) return estimate()
+    const reader = createCountReader({ client, codec, counting: codec.counting, problem, degraded })
+    const upstream = codec.counting.request(request, contextOf(attempt, options))
+    const result = await send(sending(attempt, new Exchange({ attempt: shown, sink, reader }), upstream))
+    return result.outcome === 'refused' && verdictOf(result) === 'final' ? estimate() : result
+  }
+}
+
+const contextOf = ({ call, ask, target }: Attempt, { seals, callSignatures }: CodecNeeds): CodecContext => ({
   deployment: target.deployment,
   upstreamModel: target.upstreamModel,
   stream: ask.stream,
   requestId: call.requestId,
   reasoning: seals({ provider: target.deployment.provider, model: target.upstreamModel }),
   callSignatures,
+  clientHeaders: call.headers,
 })
 
-const sending = (attempt: Attempt, exchange: Exchange, { path, headers, body }: UpstreamRequest) => ({
+const sending = (attempt: Attempt, exchange: Exchange, { path, headers, body }: UpstreamRequest<Json | Parts>) => ({
   attempt,
   exchange,
   path,
   headers: { ...ownHeaders, ...headers },
-  body: Buffer.from(JSON.stringify(body)),
+  body: isBytes(body) ? body : Buffer.from(JSON.stringify(body)),
 })
 
-/** Reads the answer of a provider's own token counter. What holds no count is a refusal: a guess may stand in. */
-const createCountReader = ({ counting }: Pick<Codec, 'counting'>): AnswerReader => ({
+const isBytes = (body: Json | Parts): body is Parts => Buffer.isBuffer(body) || Array.isArray(body)
+
+interface CountReading {
+  readonly client: CountFormat
+  readonly codec: Pick<Codec, 'problem'>
+  readonly counting: NonNullable<Codec['counting']>
+  readonly problem: ProblemWriter
+  readonly degraded: readonly Degradation[]
+}
+
+/** Reads the answer of a provider's own token counter. What holds no count is a refusal: an estimate may stand in. */
+const createCountReader = ({ client, codec, counting, problem, degraded }: CountReading): AnswerReader => ({
   isStream: () => false,
   whole(head, body) {
-    const count = counting?.answer(jsonOr(body.toString(), undefined))
+    const count = counting.answer(jsonOr(body.toString(), undefined))
     if (count === undefined) return { outcome: 'refused', ...head, status: 501, body }
     return {
       headers: { ...head.headers, 'content-type': 'application/json' },
-      body: Buffer.from(JSON.stringify({ input_tokens: count })),
+      body: Buffer.from(JSON.stringify(client.write(count))),
       counts: () => ({ usage: noTokens, stopReason: undefined }),
     }
   },
-  refusal: (head, body) => ({ outcome: 'refused', ...head, body }),
+  refusal(head, body) {
+    const found = codec.problem(head.status, jsonOr(body.toString(), body.toString()))
+    const told = { ...found, status: head.status, reason: found.reason }
+    return refusalOf({ problem: told, write: problem, head, degraded })
+  },
   stream: () => {
     throw new Error('a count is never streamed')
   },

@@ -1,8 +1,6 @@
-import { anthropicError, type ErrorCode, statusOfCode } from '../../../contract/errors.ts'
+import { type ErrorCode, statusOfCode } from '../../../contract/errors.ts'
 import type { FrameReader } from '../bytes/frame-reader.ts'
-import type { Encoder } from '../formats/anthropic/encoder.ts'
-import { type WireEvent, wireFrame } from '../formats/anthropic/wire-event.ts'
-import { errorFrame } from '../passthrough/stream-relay.ts'
+import { reasonOfText } from '../passthrough/answers.ts'
 import {
   type AnswerHead,
   type AnswerStream,
@@ -11,11 +9,13 @@ import {
   upstreamFault,
 } from '../upstream/exchange.ts'
 import { streamHeaders } from '../upstream/headers.ts'
-import type { UpstreamEvent } from './answer-event.ts'
+import type { AnswerEvent, UpstreamEvent } from './answer-event.ts'
 import type { Attempt, Outcome, Refusal, Sink } from './call.ts'
-import type { StreamDecoder } from './codec.ts'
+import type { AnswerWriter, ProblemWriter } from './client-format.ts'
+import type { StreamDecoder, UpstreamProblem } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import { HeldFrames } from './held-frames.ts'
+import type { Sequencer } from './sequencer.ts'
 
 interface Options {
   readonly attempt: Attempt
@@ -23,8 +23,9 @@ interface Options {
   readonly head: AnswerHead
   readonly frames: FrameReader
   readonly decoder: StreamDecoder
-  /** Makes the encoder that writes to `out`. */
-  readonly createEncoder: (out: (event: WireEvent) => void) => Encoder
+  readonly writer: AnswerWriter
+  /** Makes the sequencer that puts the events of this answer in order. */
+  readonly createSequencer: (out: (event: AnswerEvent) => void) => Sequencer
   /** What the request lost; findings of the stream are added. */
   readonly degraded: Degradation[]
   readonly pingAfterMs: number
@@ -33,12 +34,12 @@ interface Options {
 }
 
 /**
- * Turns an upstream's stream into Anthropic's. Until the first content the answer is held back, so that an early error
+ * Turns an upstream's stream into the client's. Until the first content the answer is held back, so that an early error
  * can be tried elsewhere; after it the frames of each chunk leave at once, in one write.
  */
 export class TranslatedStream implements AnswerStream {
   readonly #options: Options
-  readonly #encoder: Encoder
+  readonly #sequencer: Sequencer
   readonly #held: HeldFrames
   #firstContentMs: number | undefined
 
@@ -48,10 +49,11 @@ export class TranslatedStream implements AnswerStream {
     this.#held = new HeldFrames({
       sink,
       open: () => sink.head(head.status, { ...head.headers, ...eventStream, ...streamHeaders }),
+      ping: () => options.writer.take(ping),
       pingAfterMs,
       holdBackMs,
     })
-    this.#encoder = options.createEncoder(event => this.#onWireEvent(event))
+    this.#sequencer = options.createSequencer(event => this.#onAnswerEvent(event))
   }
 
   push(controller: Controller, chunk: Buffer): Ending | undefined {
@@ -84,7 +86,8 @@ export class TranslatedStream implements AnswerStream {
     const { frames, decoder } = this.#options
     for (const frame of rest.flatMap(chunk => frames.push(chunk).frames)) {
       for (const event of decoder.push(frame)) {
-        if (event.type !== 'error' && event.type !== 'degraded' && !this.#encoder.hasEnded) this.#encoder.push(event)
+        if (event.type !== 'error' && event.type !== 'degraded' && !this.#sequencer.hasEnded)
+          this.#sequencer.push(event)
       }
     }
     return this.#outcome('aborted')
@@ -99,8 +102,8 @@ export class TranslatedStream implements AnswerStream {
     for (const event of events) {
       if (event.type === 'error') return this.#fail(event.code, this.#options.clean(event.message))
       if (event.type === 'degraded') this.#options.degraded.push({ path: event.path, action: event.action })
-      else this.#encoder.push(event)
-      if (this.#encoder.hasEnded) {
+      else this.#sequencer.push(event)
+      if (this.#sequencer.hasEnded) {
         this.#held.end()
         return this.#outcome('completed')
       }
@@ -108,23 +111,26 @@ export class TranslatedStream implements AnswerStream {
     return undefined
   }
 
-  #onWireEvent(event: WireEvent): void {
-    this.#held.add(wireFrame(event))
+  #onAnswerEvent(event: AnswerEvent): void {
+    this.#held.add(this.#options.writer.take(event))
     if (event.type === 'message_start') return
-    if (event.type === 'content_block_start')
-      this.#firstContentMs ??= performance.now() - this.#options.attempt.startedMs
+    if (event.type === 'block_start') this.#firstContentMs ??= performance.now() - this.#options.attempt.startedMs
     this.#held.release()
   }
 
   /** Before the first content an error is a refusal that can still be tried elsewhere; after it one frame tells of it. */
   #fail(code: ErrorCode, message: string): Outcome | Refusal {
-    const { attempt, head, degraded } = this.#options
-    const { requestId } = attempt.call
+    const { writer, head, degraded } = this.#options
     if (!this.#held.isOpen) {
       const seen = code === 'invalid_request' ? code : 'overloaded'
-      return refusalOf({ status: statusOfCode(seen), head, body: problemBody(seen, message, requestId), degraded })
+      return refusalOf({
+        problem: { code: seen, message, reason: reasonOfText(message) },
+        write: writer.problem,
+        head,
+        degraded,
+      })
     }
-    this.#held.add(errorFrame({ code, message, requestId }).toString())
+    this.#held.add(writer.take({ type: 'error', code, message }))
     this.#held.end()
     return this.#outcome('failed')
   }
@@ -137,8 +143,8 @@ export class TranslatedStream implements AnswerStream {
     return {
       outcome,
       status: this.#held.isOpen ? this.#options.head.status : undefined,
-      stopReason: this.#encoder.stopReason,
-      usage: this.#encoder.usage,
+      stopReason: this.#sequencer.stopReason,
+      usage: this.#sequencer.usage,
       firstContentMs: this.#firstContentMs,
       degraded: this.#options.degraded,
     }
@@ -147,24 +153,24 @@ export class TranslatedStream implements AnswerStream {
 
 const eventStream = { 'content-type': 'text/event-stream; charset=utf-8' } as const
 
-/** The one error body of the translated lane: Anthropic's envelope. */
-export const problemBody = (code: ErrorCode, message: string, requestId: string): Buffer =>
-  Buffer.from(JSON.stringify(anthropicError(code, message, requestId)))
+const ping: AnswerEvent = { type: 'ping' }
 
 interface Parts {
-  readonly status: number
+  readonly problem: Omit<UpstreamProblem, 'reason'> & { readonly reason: Refusal['reason'] | undefined }
+  readonly write: ProblemWriter
   readonly head: AnswerHead
-  readonly body: Buffer
   readonly degraded: readonly Degradation[]
-  readonly reason?: Refusal['reason']
 }
 
-/** A refusal with a body of ours in place of the upstream's. */
-export const refusalOf = ({ status, head, body, degraded, reason }: Parts): Refusal => ({
-  outcome: 'refused',
-  status,
-  headers: { ...head.headers, 'content-type': 'application/json' },
-  body,
-  degraded,
-  ...(reason !== undefined && { reason }),
-})
+/** An upstream error in the client's own format. */
+export const refusalOf = ({ problem, write, head, degraded }: Parts): Refusal => {
+  const { code, status = statusOfCode(code), message, reason } = problem
+  return {
+    outcome: 'refused',
+    status,
+    headers: { ...head.headers, 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(write(code, message, reason))),
+    degraded,
+    ...(reason !== undefined && { reason }),
+  }
+}

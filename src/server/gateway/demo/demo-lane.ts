@@ -3,13 +3,15 @@ import type { Deployment } from '../../config/config.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Leaving } from '../../platform/leaving.ts'
 import type { Attempt, Lane, Outcome, Sink } from '../core/call.ts'
+import { type AnswerWriter, type ClientFormat, clientContext } from '../core/client-format.ts'
+import type { CanonicalRequest } from '../core/codec.ts'
+import { withDegradedHeader } from '../core/degradations.ts'
 import { parsedObject } from '../core/request.ts'
-import { answerEstimate } from '../tokens/count-tokens.ts'
 import { estimateInputTokens, estimateTextTokens } from '../tokens/estimate.ts'
-import { noTokens, withUsage } from '../tokens/token-counts.ts'
+import { noTokens } from '../tokens/token-counts.ts'
 import { streamHeaders } from '../upstream/headers.ts'
 import { type DemoTurn, demoTurn } from './demo-script.ts'
-import { fullUsage, messageFrames, type SpokenMessage } from './message-frames.ts'
+import { messageEvents, type SpokenMessage } from './message-events.ts'
 
 /** The scripted model as a deployment: it is resolved, run and booked like any other. */
 export const demoDeployment: Deployment = {
@@ -27,41 +29,51 @@ export const demoDeployment: Deployment = {
 }
 
 /** The lane of the scripted model: it answers in this process, at once. */
-export function createDemoLane(): Lane {
+export function createDemoLane(client: ClientFormat): Lane {
   return async (attempt, sink) => {
-    if (attempt.call.kind === 'count_tokens') return answerEstimate(attempt, sink)
-    const message = spoken(attempt)
-    return attempt.ask.stream ? stream(attempt, sink, message) : answer(attempt, sink, message)
+    const { body, writer, degraded } = client(parsedObject(attempt.call.body), clientContext(attempt))
+    const message = spoken(body, attempt.ask.model)
+    const answer = { message, writer, attempt: withDegradedHeader(attempt, degraded), sink }
+    const outcome = attempt.ask.stream ? await stream(answer) : whole(answer)
+    return degraded.length === 0 ? outcome : { ...outcome, degraded }
   }
 }
 
-function spoken({ call, ask }: Attempt): SpokenMessage {
-  const request = parsedObject(call.body)
-  const { content, stopReason } = within(ask.maxTokens, demoTurn(request))
-  const outputTokens = sizeOf(content)
+interface Answer {
+  readonly message: SpokenMessage
+  readonly writer: AnswerWriter
+  readonly attempt: Attempt
+  readonly sink: Sink
+}
+
+function spoken(request: CanonicalRequest, model: string): SpokenMessage {
+  const { content, stopReason } = within(Number(request['max_tokens'] ?? Number.POSITIVE_INFINITY), demoTurn(request))
   return {
     id: newId('msg'),
-    type: 'message',
-    role: 'assistant',
-    model: ask.model,
+    model,
     content,
-    stop_reason: stopReason,
-    stop_sequence: null,
-    usage: fullUsage(estimateInputTokens(request), outputTokens),
+    stopReason,
+    usage: {
+      ...noTokens,
+      input_tokens: estimateInputTokens(request),
+      output_tokens: sizeOf(content),
+      estimated: true,
+    },
   }
 }
 
 const sizeOf = (content: DemoTurn['content']): number => estimateTextTokens(JSON.stringify(content))
 
 /** The turn, or as much of its text as the caller allows; half a tool call is of no use to anybody. */
-function within(maxTokens: number, turn: DemoTurn): { content: DemoTurn['content']; stopReason: string } {
+function within(maxTokens: number, turn: DemoTurn): Pick<SpokenMessage, 'content' | 'stopReason'> {
   if (sizeOf(turn.content) <= maxTokens) return turn
   const text = turn.content.map(block => (block.type === 'text' ? block.text : '')).join('')
   return { content: [{ type: 'text', text: text.slice(0, Math.max(1, maxTokens)) }], stopReason: 'max_tokens' }
 }
 
-function answer(attempt: Attempt, sink: Sink, message: SpokenMessage): Outcome {
-  const body = Buffer.from(JSON.stringify(message))
+function whole({ message, writer, attempt, sink }: Answer): Outcome {
+  for (const event of messageEvents(message)) writer.take(event)
+  const body = Buffer.from(JSON.stringify(writer.whole()))
   sink.head(200, {
     ...headersOf(attempt),
     'content-type': 'application/json',
@@ -71,12 +83,14 @@ function answer(attempt: Attempt, sink: Sink, message: SpokenMessage): Outcome {
   return outcomeOf(attempt, message)
 }
 
-async function stream(attempt: Attempt, sink: Sink, message: SpokenMessage): Promise<Outcome> {
+async function stream({ message, writer, attempt, sink }: Answer): Promise<Outcome> {
   const { signal } = attempt.call
   sink.head(200, { ...headersOf(attempt), 'content-type': 'text/event-stream; charset=utf-8', ...streamHeaders })
-  for (const frame of messageFrames(message)) {
+  for (const event of messageEvents(message)) {
     if (signal.aborted) return { ...outcomeOf(attempt, message), outcome: 'aborted', stopReason: undefined }
-    if (!sink.data(Buffer.from(frame))) await drained(sink, signal)
+    const frames = writer.take(event)
+    if (frames === '') continue
+    if (!sink.data(Buffer.from(frames))) await drained(sink, signal)
     // Each frame leaves in its own write, as those of a real model do.
     await nextTick()
   }
@@ -97,10 +111,10 @@ function drained(sink: Sink, signal: Leaving): Promise<void> {
 
 const headersOf = ({ call, ownHeaders }: Attempt) => ({ 'request-id': call.requestId, ...ownHeaders })
 
-const outcomeOf = ({ startedMs }: Attempt, { stop_reason, usage }: SpokenMessage): Outcome => ({
+const outcomeOf = ({ startedMs }: Attempt, { stopReason, usage }: SpokenMessage): Outcome => ({
   outcome: 'completed',
   status: 200,
-  stopReason: stop_reason,
-  usage: withUsage({ ...noTokens, estimated: true }, usage),
+  stopReason,
+  usage,
   firstContentMs: performance.now() - startedMs,
 })

@@ -1,5 +1,5 @@
 import { callFor, type DemoStep, offeredTools, planOf } from './demo-plan.ts'
-import type { SpokenBlock } from './message-frames.ts'
+import type { SpokenBlock } from './message-events.ts'
 
 const label = 'demo model: scripted, no real model.'
 

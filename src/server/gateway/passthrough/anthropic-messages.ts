@@ -1,7 +1,6 @@
 import { anthropicError } from '../../../contract/errors.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
 import { joined, type Parts, spliceString } from '../bytes/splice.ts'
-import type { Attempt } from '../core/call.ts'
 import { isClaude } from '../formats/shared/model-traits.ts'
 import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
 import { usageOfAnswer } from './answers.ts'
@@ -9,7 +8,7 @@ import { deniedOf } from './deny-table.ts'
 import { mayHoldForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
 import { errorFrame, pingFrame } from './stream-relay.ts'
 import { createUsageTap } from './usage-tap.ts'
-import type { Wire, WireRequest } from './wire.ts'
+import type { Wire, WireCall, WireRequest } from './wire.ts'
 
 /** What all upstreams have in common whose answers are Anthropic's. */
 export const anthropicAnswers = {
@@ -41,7 +40,7 @@ export const anthropicMessages: Wire = {
 }
 
 /** The received body; where the alias maps, with the upstream's name of the model in place of the client's. */
-export const withUpstreamModel = ({ call, ask, target }: Attempt): Parts =>
+export const withUpstreamModel = ({ call, ask, target }: WireCall): Parts =>
   target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)
 
 function withoutDenied(

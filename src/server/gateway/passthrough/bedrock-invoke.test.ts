@@ -33,8 +33,6 @@ function requestOf(body: string, { model = claude, kind = 'messages', beta, deny
     body: bytes,
     headers,
     query: '?beta=true',
-    requestId: 'req_1',
-    caller: { principal: 'k', key: undefined },
   }
   const deployment = deploymentAt('https://bedrock-runtime.eu-west-1.amazonaws.com', {
     provider: 'bedrock',
@@ -42,11 +40,9 @@ function requestOf(body: string, { model = claude, kind = 'messages', beta, deny
     ...(deny && { deny }),
   })
   const { degraded, ...request } = bedrockInvoke.request({
-    call: { ...call, signal: new AbortController().signal },
+    call,
     ask: readRequest(call),
     target: targetAt(deployment, model),
-    ownHeaders: {},
-    startedMs: 0,
   })
   return { ...request, body: request.body.toString(), degraded: degraded.map(one => `${one.path}=${one.action}`) }
 }

@@ -1,7 +1,6 @@
 import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
-import type { Attempt } from '../core/call.ts'
 import { tokenCount } from '../tokens/token-counts.ts'
 import {
   type BedrockModel,
@@ -18,7 +17,7 @@ import { anthropicAnswers } from './anthropic-messages.ts'
 import { createBedrockUnwrap } from './bedrock-unwrap.ts'
 import { deniedOf } from './deny-table.ts'
 import { withoutForeignThinking } from './foreign-thinking.ts'
-import type { Wire, WireRequest } from './wire.ts'
+import type { Wire, WireCall, WireRequest } from './wire.ts'
 
 /** Claude on Amazon Bedrock by InvokeModel: the model stands in the path, version and betas in the body. */
 export const bedrockInvoke: Wire = {
@@ -53,7 +52,7 @@ export const bedrockInvoke: Wire = {
 }
 
 /** The received body with what Bedrock wants in it and without what it refuses; all else stays as it came. */
-function invokeBody({ call, ask, target }: Attempt): Pick<WireRequest, 'degraded'> & { readonly body: Buffer } {
+function invokeBody({ call, ask, target }: WireCall): Pick<WireRequest, 'degraded'> & { readonly body: Buffer } {
   const model = bedrockModel(target.upstreamModel)
   const cleaned = withoutForeignThinking(call.body, { toClaude: true })
   const betas = bedrockBetas(anthropicHeaders(call)['anthropic-beta'], cleaned.body)

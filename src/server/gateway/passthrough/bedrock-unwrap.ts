@@ -12,13 +12,19 @@ export function createBedrockUnwrap(): (chunk: Buffer) => readonly Buffer[] {
   return chunk => read(chunk).flatMap(frame => eventsOf(frame))
 }
 
-function eventsOf({ event, data }: AwsFrame): readonly Buffer[] {
+function eventsOf(frame: AwsFrame): readonly Buffer[] {
+  const json = bedrockEvent(frame)
+  return json === undefined ? [] : [eventOf(json)]
+}
+
+/** The JSON text of the event of Claude's that a frame holds, or that its exception is; undefined for any other frame. */
+export function bedrockEvent({ event = '', data }: AwsFrame): Buffer | undefined {
   const payload = recordOf(jsonOr(data, undefined))
   if (event === 'chunk') {
     const bytes = payload['bytes']
-    return typeof bytes === 'string' ? [eventOf(Buffer.from(bytes, 'base64'))] : []
+    return typeof bytes === 'string' ? Buffer.from(bytes, 'base64') : undefined
   }
-  return /(exception|error|failure)$/i.test(event ?? '') ? [errorEvent(event ?? '', payload)] : []
+  return /(exception|error|failure)$/i.test(event) ? errorEvent(event, payload) : undefined
 }
 
 const eventStart = Buffer.from('event: ')
@@ -44,5 +50,5 @@ function typeOf(json: Buffer): string {
 function errorEvent(name: string, payload: unknown): Buffer {
   const message = bedrockMessage(payload) ?? `Amazon Bedrock: ${name}`
   const error = { type: anthropicTypeOf(codeOfException(name)), message }
-  return Buffer.from(`event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`)
+  return Buffer.from(JSON.stringify({ type: 'error', error }))
 }

@@ -2,7 +2,6 @@ import { googleError } from '../../../contract/gemini.ts'
 import { nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { type Splice, spliced } from '../bytes/body-edit.ts'
 import { stringEnd } from '../bytes/splice.ts'
-import type { Attempt } from '../core/call.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { carrierStart } from '../formats/gemini/carried-state.ts'
 import { geminiUsageOf } from '../tokens/stated-usage.ts'
@@ -10,7 +9,7 @@ import { ownHeaders } from '../upstream/headers.ts'
 import { geminiPath } from '../upstream/paths.ts'
 import { countedOr, readJson } from './answers.ts'
 import { createGeminiTap } from './gemini-tap.ts'
-import type { Wire } from './wire.ts'
+import type { Wire, WireCall } from './wire.ts'
 
 /** Google's `generateContent`, at Google itself and on Vertex AI. The model stands in the path. */
 export const rawGemini: Wire = {
@@ -38,7 +37,7 @@ function frame(value: object): Buffer {
   return Buffer.from(`data: ${JSON.stringify(value)}\n\n`)
 }
 
-function methodOf({ call, ask }: Attempt): string {
+function methodOf({ call, ask }: WireCall): string {
   if (call.kind === 'gemini_count') return 'countTokens'
   return ask.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
 }

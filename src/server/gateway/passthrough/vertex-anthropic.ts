@@ -4,14 +4,13 @@ import { AppError } from '../../platform/errors.ts'
 import { isRecord } from '../../platform/json.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
 import { joined } from '../bytes/splice.ts'
-import type { Attempt } from '../core/call.ts'
 import { codeOfUpstreamStatus } from '../upstream/check-credential.ts'
 import { anthropicHeaders } from '../upstream/headers.ts'
 import { faultOf, readJson } from './answers.ts'
 import { anthropicAnswers, withUpstreamModel } from './anthropic-messages.ts'
 import { deniedOf } from './deny-table.ts'
 import { withoutForeignThinking } from './foreign-thinking.ts'
-import type { Wire } from './wire.ts'
+import type { Wire, WireCall } from './wire.ts'
 
 /**
  * Betas that clients send to Anthropic and that Vertex answers with a 400. A deployment's own table stands in place of
@@ -70,7 +69,7 @@ export const vertexAnthropic: Wire = {
   translateError: (body, { status, requestId }) => inEnvelope(body, status, requestId),
 }
 
-function pathOf({ call, ask, target: { deployment, upstreamModel } }: Attempt): string {
+function pathOf({ call, ask, target: { deployment, upstreamModel } }: WireCall): string {
   const { project, location } = accessOf(deployment)
   const models = `/v1/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}/publishers/anthropic/models`
   if (call.kind === 'count_tokens') return `${models}/count-tokens:rawPredict`
@@ -78,7 +77,7 @@ function pathOf({ call, ask, target: { deployment, upstreamModel } }: Attempt): 
   return `${models}/${model}:${ask.stream ? 'streamRawPredict' : 'rawPredict'}`
 }
 
-function accessOf({ id, google }: Attempt['target']['deployment']): GoogleAccess {
+function accessOf({ id, google }: WireCall['target']['deployment']): GoogleAccess {
   if (google) return google
   throw new AppError('upstream_unreachable', `the deployment ${id} names no project and location of Vertex AI`)
 }

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
+import type { Deployment } from '../../config/config.ts'
 import type { Parts } from '../bytes/splice.ts'
-import type { Attempt, Outcome, Target } from '../core/call.ts'
+import type { Ask, Attempt, Call, Outcome, Target } from '../core/call.ts'
 import type { Degradation } from '../core/degradations.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 
@@ -50,9 +51,18 @@ export interface WireFailure {
   readonly requestId: string
 }
 
+/** What a request to an upstream is made of. */
+export interface WireCall {
+  readonly call: Pick<Call, 'kind' | 'body' | 'headers' | 'query'>
+  readonly ask: Ask
+  readonly target: Omit<Target, 'deployment'> & {
+    readonly deployment: Pick<Deployment, 'id' | 'provider' | 'google' | 'aws' | 'apiBase' | 'deny'>
+  }
+}
+
 /** What the raw lane must know of a format whose bytes it passes on as they are. */
 export interface Wire {
-  request(attempt: Attempt): WireRequest
+  request(attempt: WireCall): WireRequest
   createTap(): UsageTap
   /** What a whole answer states. Never throws. */
   readAnswer(body: Buffer): Pick<Outcome, 'usage' | 'stopReason'>

@@ -14,9 +14,13 @@ export function lacksCounting({ status, body }: Refusal, upstreamModel: string):
   return !body.includes(upstreamModel)
 }
 
-/** Answers a count by our own guess, and says so. */
-export function answerEstimate({ call, ownHeaders, startedMs }: Attempt, sink: Sink): Outcome {
-  const body = Buffer.from(JSON.stringify({ input_tokens: estimateInputTokens(parsedObject(call.body)) }))
+/** Answers a count of a request in Anthropic's format by our own estimate. */
+export const answerEstimate = (attempt: Attempt, sink: Sink): Outcome =>
+  answerCount(attempt, sink, { input_tokens: estimateInputTokens(parsedObject(attempt.call.body)) })
+
+/** Answers a count with an estimate, which stands in `count`, and says so. */
+export function answerCount({ call, ownHeaders, startedMs }: Attempt, sink: Sink, count: object): Outcome {
+  const body = Buffer.from(JSON.stringify(count))
   sink.head(200, {
     'content-type': 'application/json',
     'content-length': String(body.length),

@@ -1,78 +1,31 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
-import { sseReader } from '../../../../contract/sse.ts'
-import { isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
-import { noTokens, type TokenCounts, withUsage } from '../../tokens/token-counts.ts'
+import { isRecord, type Json, jsonOr, listOf, recordOf, textIn } from '../../../platform/json.ts'
+import type { BlockStart, StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
+import type { StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
+import { noTokens, type TokenCounts, tokenCount, withUsage } from '../../tokens/token-counts.ts'
 
-/** Reads an answer in Anthropic's format from its bytes, which may be cut anywhere. Never throws. */
-export interface PivotReader {
-  push(chunk: Buffer): readonly AnswerEvent[]
-  /** The bytes have ended. An answer that did not end by itself ends in an error now. */
-  end(): readonly AnswerEvent[]
-}
-
-const cutShort: AnswerEvent = {
-  type: 'error',
-  code: 'upstream_unreachable',
-  message: 'the upstream ended the answer before it was complete',
-}
-const unreadable: AnswerEvent = {
+const unreadable: UpstreamEvent = {
   type: 'error',
   code: 'upstream_unreachable',
   message: 'the upstream sent an answer that cannot be read',
 }
 
-/** Reads a streamed answer. */
-export function createStreamReader(): PivotReader {
-  const decoder = new TextDecoder()
-  const frames = sseReader()
-  const message = new MessageReading()
-  return {
-    push(chunk) {
-      const events: AnswerEvent[] = []
-      try {
-        for (const { data } of frames(decoder.decode(chunk, { stream: true }))) events.push(...message.take(data))
-      } catch {
-        // A line too long, or a frame that is no JSON: nothing behind it can be trusted.
-        events.push(...message.fail(unreadable))
-      }
-      return events
-    },
-    end: () => message.fail(cutShort),
-  }
-}
-
-/** Reads the body of an answer that is not streamed. */
-export function createBodyReader(): PivotReader {
-  const chunks: Buffer[] = []
-  return {
-    push(chunk) {
-      chunks.push(chunk)
-      return []
-    },
-    end() {
-      try {
-        const message: unknown = JSON.parse(Buffer.concat(chunks).toString())
-        return isRecord(message) && Array.isArray(message['content']) ? [...eventsOfMessage(message)] : [unreadable]
-      } catch {
-        return [unreadable]
-      }
-    },
-  }
-}
-
-/** The events that say a whole message, as its stream would have. */
-function* eventsOfMessage(message: Json): Generator<AnswerEvent> {
-  const reading = new MessageReading()
-  const content = message['content'] as readonly unknown[]
+/** The events of a whole message, as its stream would have brought them. */
+export function messageEvents(message: unknown): readonly UpstreamEvent[] {
+  if (!isRecord(message)) return [unreadable]
+  if (isRecord(message['error'])) return [errorEvent(message['error'])]
+  if (!Array.isArray(message['content'])) return [unreadable]
+  const decoder = new AnthropicDecoder()
   const { stop_reason, stop_sequence, usage } = message
-  yield* reading.onEvent({ type: 'message_start', message })
-  for (const [index, content_block] of content.entries()) {
-    yield* reading.onEvent({ type: 'content_block_start', index, content_block })
-    yield* reading.onEvent({ type: 'content_block_stop', index })
-  }
-  yield* reading.onEvent({ type: 'message_delta', delta: { stop_reason, stop_sequence }, usage })
-  yield* reading.onEvent({ type: 'message_stop' })
+  return [
+    { type: 'message_start', message },
+    ...listOf(message['content']).flatMap((content_block, index) => [
+      { type: 'content_block_start', index, content_block },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
+    { type: 'message_stop' },
+  ].flatMap(event => decoder.take(event))
 }
 
 interface OpenBlock {
@@ -83,112 +36,130 @@ interface OpenBlock {
   json: string
 }
 
-/** What was read of one message so far. */
-class MessageReading {
-  #usage: TokenCounts = noTokens
+const nothing: readonly UpstreamEvent[] = []
+
+/** Reads the stream of one answer in Anthropic's format. */
+export class AnthropicDecoder implements StreamDecoder {
+  #counts: TokenCounts = noTokens
+  #hasInput = false
   #open: OpenBlock | undefined
   #isOver = false
 
-  fail(error: AnswerEvent): readonly AnswerEvent[] {
-    if (this.#isOver) return []
+  push({ data }: Pick<UpstreamFrame, 'data'>): readonly UpstreamEvent[] {
+    if (this.#isOver) return nothing
+    const event = jsonOr(data, undefined)
+    // Nothing behind a frame that is no JSON can be trusted.
+    return isRecord(event) ? this.take(event) : this.#fail(unreadable)
+  }
+
+  end(): readonly UpstreamEvent[] {
+    return nothing
+  }
+
+  /** An event that is parsed already. */
+  take(event: Json): readonly UpstreamEvent[] {
+    if (this.#isOver) return nothing
+    switch (event['type']) {
+      case 'content_block_delta':
+        return this.#onDelta(recordOf(event['delta']))
+      case 'message_start':
+        return [this.#startOf(recordOf(event['message']))]
+      case 'content_block_start':
+        return this.#onBlock(String(event['index']), recordOf(event['content_block']))
+      case 'content_block_stop':
+        return this.#onBlockEnd()
+      case 'message_delta':
+        return this.#onMessageDelta(event)
+      case 'message_stop':
+        this.#isOver = true
+        return [{ type: 'message_stop' }]
+      case 'error':
+        return this.#fail(errorEvent(recordOf(event['error'])))
+      default:
+        return nothing
+    }
+  }
+
+  #fail(error: UpstreamEvent): readonly UpstreamEvent[] {
     this.#isOver = true
     return [error]
   }
 
-  *take(data: string): Generator<AnswerEvent> {
-    const event: unknown = JSON.parse(data)
-    if (isRecord(event)) yield* this.onEvent(event)
-  }
-
-  *onEvent(event: Json): Generator<AnswerEvent> {
-    if (this.#isOver) return
-    switch (event['type']) {
-      case 'message_start':
-        yield* this.#onStart(recordOf(event['message']))
-        break
-      case 'content_block_start':
-        yield* this.#onBlock(String(event['index']), recordOf(event['content_block']))
-        break
-      case 'content_block_delta':
-        yield* this.#onDelta(recordOf(event['delta']))
-        break
-      case 'content_block_stop':
-        yield* this.#onBlockEnd()
-        break
-      case 'message_delta':
-        yield* this.#onMessageDelta(event)
-        break
-      case 'message_stop':
-        this.#isOver = true
-        yield { type: 'message_stop' }
-        break
-      case 'ping':
-        yield { type: 'ping' }
-        break
-      case 'error':
-        yield* this.fail(errorEvent(recordOf(event['error'])))
+  #startOf({ id, model, usage }: Json): UpstreamEvent {
+    // The output of the start is no count yet.
+    const { output_tokens: _, ...stated } = this.#used(usage)
+    return {
+      type: 'message_start',
+      ...(typeof id === 'string' && { id }),
+      ...(typeof model === 'string' && { model }),
+      usage: stated,
     }
   }
 
-  *#onStart({ model, usage }: Json): Generator<AnswerEvent> {
-    yield { type: 'message_start', model: textIn(model) }
-    yield this.#used(usage)
-  }
-
-  *#onBlock(key: string, block: Json): Generator<AnswerEvent> {
+  #onBlock(key: string, block: Json): readonly UpstreamEvent[] {
     const start = startOf(block)
     this.#open = { key, block, isWhole: start === undefined, json: '' }
-    if (!start) return
-    yield { type: 'block_start', key, block: start }
+    if (!start) return nothing
     // Empty in nearly every stream; a whole message has all of it here.
     const text = textIn(block['text']) ?? textIn(block['thinking'])
-    if (text) yield { type: 'block_delta', key, text }
     const signature = textIn(block['signature'])
-    if (signature) yield { type: 'block_signature', key, signature }
+    const events: UpstreamEvent[] = [{ type: 'block_start', key, block: start }]
+    if (text) events.push({ type: 'block_delta', key, text })
+    if (signature) events.push({ type: 'block_signature', key, signature })
+    return events
   }
 
-  *#onDelta(delta: Json): Generator<AnswerEvent> {
+  #onDelta(delta: Json): readonly UpstreamEvent[] {
     const open = this.#open
-    if (!open) return
+    if (!open) return nothing
     const { key } = open
     const json = textIn(delta['partial_json'])
     if (json !== undefined) open.json += json
+    if (open.isWhole) return nothing
     const text = textIn(delta['text']) ?? textIn(delta['thinking']) ?? json
+    if (text) return [{ type: 'block_delta', key, text }]
     const signature = textIn(delta['signature'])
-    if (open.isWhole) return
-    if (text) yield { type: 'block_delta', key, text }
-    if (signature) yield { type: 'block_signature', key, signature }
+    return signature ? [{ type: 'block_signature', key, signature }] : nothing
   }
 
-  *#onBlockEnd(): Generator<AnswerEvent> {
+  #onBlockEnd(): readonly UpstreamEvent[] {
     const open = this.#open
-    if (!open) return
+    if (!open) return nothing
     this.#open = undefined
     const { key, block, isWhole, json } = open
-    if (isWhole) yield { type: 'block_start', key, block: { type: 'whole', block: filled(block, json) } }
+    // The start of a whole block is its end as well.
+    if (isWhole) return [{ type: 'block_start', key, block: { type: 'whole', block: filled(block, json) } }]
+    const stop: UpstreamEvent = { type: 'block_stop', key }
     // A call without arguments streams none, and some upstreams put all of them into the start.
-    else if (block['type'] === 'tool_use' && json.trim() === '')
-      yield { type: 'block_delta', key, text: JSON.stringify(recordOf(block['input'])) }
-    yield { type: 'block_stop', key }
+    return block['type'] === 'tool_use' && json.trim() === ''
+      ? [{ type: 'block_delta', key, text: JSON.stringify(recordOf(block['input'])) }, stop]
+      : [stop]
   }
 
-  *#onMessageDelta({ delta, usage }: Json): Generator<AnswerEvent> {
-    yield this.#used(usage)
+  #onMessageDelta({ delta, usage }: Json): readonly UpstreamEvent[] {
+    const events: UpstreamEvent[] = [{ type: 'usage', usage: this.#used(usage) }]
     const { stop_reason: reason, stop_sequence: sequence } = recordOf(delta)
-    if (typeof reason !== 'string') return
-    yield { type: 'stop', reason: stopReasonOf(reason), ...(typeof sequence === 'string' && { sequence }) }
+    if (typeof reason === 'string')
+      events.push({ type: 'stop', reason: stopReasonOf(reason), ...(typeof sequence === 'string' && { sequence }) })
+    return events
   }
 
-  #used(usage: unknown): AnswerEvent {
-    this.#usage = withUsage(this.#usage, usage)
-    return { type: 'usage', usage: this.#usage }
+  /** All totals so far that were stated. */
+  #used(usage: unknown): UsageUpdate {
+    if (!isRecord(usage)) return {}
+    this.#counts = withUsage(this.#counts, usage)
+    this.#hasInput ||= tokenCount(usage['input_tokens']) !== undefined
+    const { estimated: _, input_tokens, output_tokens, ...others } = this.#counts
+    return {
+      ...others,
+      ...(this.#hasInput && { input_tokens }),
+      ...(tokenCount(usage['output_tokens']) !== undefined && { output_tokens }),
+    }
   }
 }
 
-type Start = Extract<AnswerEvent, { readonly type: 'block_start' }>['block']
-
 /** Undefined for a block that goes on only as a whole. */
-function startOf({ type, id, name }: Json): Start | undefined {
+function startOf({ type, id, name }: Json): BlockStart | undefined {
   if (type === 'text' || type === 'thinking') return { type }
   return type === 'tool_use' ? { type, id: String(id), name: String(name) } : undefined
 }
@@ -230,7 +201,8 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   overloaded_error: 'overloaded',
 }
 
-const errorEvent = ({ type, message }: Json): AnswerEvent => ({
+/** The error that an answer ends with, or that stands in its place. */
+const errorEvent = ({ type, message }: Json): UpstreamEvent => ({
   type: 'error',
   code: codes[String(type)] ?? 'upstream_unreachable',
   message: textIn(message) ?? 'the upstream failed',

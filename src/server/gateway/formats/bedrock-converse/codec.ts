@@ -7,7 +7,7 @@ import { answerEvents, ConverseDecoder } from './read-answer.ts'
 import { converseRequest, countRequest } from './write-request.ts'
 
 /** The Converse API of Amazon Bedrock, for all of its models. */
-export const bedrockConverse: Codec = {
+export const bedrockConverse = {
   framing: 'aws-event-stream',
   request: converseRequest,
   decoder: context => new ConverseDecoder(context),
@@ -17,7 +17,7 @@ export const bedrockConverse: Codec = {
     request: countRequest,
     answer: body => tokenCount(recordOf(body)['inputTokens']),
   },
-}
+} satisfies Codec
 
 /** Bedrock's refusal in our terms. */
 function problemOf(status: number, body: unknown): UpstreamProblem {

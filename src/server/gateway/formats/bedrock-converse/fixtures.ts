@@ -64,9 +64,9 @@ export function read(events: readonly UpstreamEvent[]) {
   const { stream, hasEnded, message, content, degraded, error } = encodedAnswer(events)
   return {
     content,
-    usage: recordOf(message?.usage),
-    stopReason: message?.stop_reason,
-    stopSequence: message?.stop_sequence,
+    usage: recordOf(message?.['usage']),
+    stopReason: message?.['stop_reason'],
+    stopSequence: message?.['stop_sequence'],
     wire: hasEnded ? stream : undefined,
     degraded,
     error,

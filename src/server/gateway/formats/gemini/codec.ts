@@ -5,7 +5,7 @@ import { GeminiDecoder, wholeAnswer } from './read-answer.ts'
 import { countRequest, geminiRequest } from './write-request.ts'
 
 /** Google Gemini, on the Gemini API and on Vertex AI. */
-export const gemini: Codec = {
+export const gemini = {
   framing: 'sse',
   request: geminiRequest,
   decoder: context => new GeminiDecoder(context),
@@ -15,4 +15,4 @@ export const gemini: Codec = {
     request: countRequest,
     answer: body => (isRecord(body) ? countOf(body['totalTokens']) : undefined),
   },
-}
+} satisfies Codec

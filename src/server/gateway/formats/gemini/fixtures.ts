@@ -43,7 +43,7 @@ export function geminiEvents(chunks: readonly unknown[], context = geminiContext
   return [...frames.flatMap(frame => decoder.push(frame)), ...decoder.end()]
 }
 
-/** What a client reads of these events: through the encoder, which throws at an illegal one, and the grammar checker. */
+/** What a client reads of these events: through the sequencer, which throws at an illegal one, and the grammar checker. */
 export function asClientReads(events: readonly UpstreamEvent[]) {
   const { stream, error, usage } = encodedAnswer(events)
   if (error?.type === 'error') throw new Error(error.message)

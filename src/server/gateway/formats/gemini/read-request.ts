@@ -1,11 +1,11 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json } from '../../../platform/json.ts'
-import type { ClientFormat } from '../../core/client-format.ts'
+import type { ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { isAnthropics } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
-import { camelCase, field } from './fields.ts'
+import { camelCase, field, objectField } from './fields.ts'
 import { addContents, addInstruction } from './read-contents.ts'
 import { generationSettings } from './read-settings.ts'
 import { geminiTools } from './read-tools.ts'
@@ -46,6 +46,21 @@ export const geminiClient: ClientFormat = (request, context) => {
     originOf: tools.originOf,
   })
   return { body, degraded, writer }
+}
+
+/** Counts tokens for Google's clients. */
+export const geminiCounts: CountFormat = {
+  read(request, context) {
+    const { body, degraded, writer } = geminiClient(countedRequest(request), context)
+    return { body, degraded, problem: writer.problem }
+  },
+  write: inputTokens => ({ totalTokens: inputTokens }),
+}
+
+/** A request to count may hold the whole request that it is about, or its contents alone. */
+function countedRequest(request: Json): Json {
+  const whole = objectField(request, 'generateContentRequest')
+  return Object.keys(whole).length > 0 ? whole : request
 }
 
 function configOf(request: Json): Json {

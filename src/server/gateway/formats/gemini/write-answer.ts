@@ -57,10 +57,7 @@ class GeminiWriter {
   take(event: AnswerEvent): string {
     switch (event.type) {
       case 'message_start':
-        this.#model = event.model ?? this.#model
-        return ''
-      case 'usage':
-        this.#usage = event.usage
+        this.#model = event.model
         return ''
       case 'ping':
         // Older clients of Google's cannot read the comments of event streams, so it is a chunk that says nothing.
@@ -75,10 +72,9 @@ class GeminiWriter {
         return ''
       case 'block_stop':
         return this.#stop()
-      case 'stop':
-        this.#reason = event.reason
-        return ''
       case 'message_stop':
+        this.#reason = event.reason
+        this.#usage = event.usage
         return this.#options.stream ? this.#frame(this.#end([this.#signed({ text: '' })])) : ''
       case 'error':
         return this.#frame(geminiErrorBody(event.code, event.message))

@@ -4,10 +4,10 @@ import { answerEvents, createDecoder } from './read-answer.ts'
 import { chatRequest } from './write-request.ts'
 
 /** OpenAI's Chat Completions, which most other servers speak too. Reasoning is counted, or shown as text; never signed. */
-export const openaiChat: Codec = {
+export const openaiChat = {
   framing: 'sse',
   request: chatRequest,
   decoder: createDecoder,
   answer: answerEvents,
   problem: problemOf,
-}
+} satisfies Codec

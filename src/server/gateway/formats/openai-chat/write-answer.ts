@@ -63,11 +63,8 @@ class ChatWriter {
   take(event: AnswerEvent): string {
     switch (event.type) {
       case 'message_start':
-        this.#model = event.model ?? this.#model
+        this.#model = event.model
         return this.#role()
-      case 'usage':
-        this.#usage = event.usage
-        return ''
       case 'ping':
         return this.#options.stream ? ': ping\n\n' : ''
       case 'block_start':
@@ -78,10 +75,9 @@ class ChatWriter {
         return ''
       case 'block_stop':
         return this.#stop()
-      case 'stop':
-        this.#finish = this.#finishOf(event.reason)
-        return ''
       case 'message_stop':
+        this.#finish = this.#finishOf(event.reason)
+        this.#usage = event.usage
         return this.#end()
       case 'error':
         return this.#options.stream ? `data: ${JSON.stringify(openAiProblem(event.code, event.message))}\n\n` : ''

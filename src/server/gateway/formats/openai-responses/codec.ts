@@ -6,11 +6,11 @@ import { answerEvents, createResponsesDecoder } from './read-answer.ts'
 import { countRequest, responsesRequest } from './write-request.ts'
 
 /** OpenAI's Responses API: `POST /responses`. */
-export const openaiResponses: Codec = {
+export const openaiResponses = {
   framing: 'sse',
   request: responsesRequest,
   decoder: createResponsesDecoder,
   answer: answerEvents,
   problem: problemOf,
   counting: { request: countRequest, answer: body => tokenCount(recordOf(body)['input_tokens']) },
-}
+} satisfies Codec

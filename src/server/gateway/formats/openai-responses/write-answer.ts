@@ -53,11 +53,9 @@ class ResponseWriter {
   take(event: AnswerEvent): string {
     switch (event.type) {
       case 'message_start':
-        this.#model = event.model ?? this.#model
-        return this.#start()
-      case 'usage':
+        this.#model = event.model
         this.#usage = event.usage
-        return ''
+        return this.#start()
       case 'ping':
         return this.#options.stream ? ': ping\n\n' : ''
       case 'block_start':
@@ -70,11 +68,10 @@ class ResponseWriter {
       case 'block_stop':
         // The item stays open: only what comes next tells whether the limit of tokens has cut it off.
         return ''
-      case 'stop':
-        this.#stopReason = event.reason
-        return this.#close(event.reason === 'max_tokens' ? 'incomplete' : 'completed')
       case 'message_stop':
-        return this.#start() + this.#close('completed') + this.#end()
+        this.#stopReason = event.reason
+        this.#usage = event.usage
+        return this.#close(event.reason === 'max_tokens' ? 'incomplete' : 'completed') + this.#end()
       case 'error':
         return this.#start() + this.#fail(event)
     }

@@ -1,32 +1,31 @@
-import type { StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
-import { noTokens, type TokenCounts } from '../../tokens/token-counts.ts'
+import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
+import type { AnswerEvent, StopReason, UpstreamEvent, UsageUpdate } from './answer-event.ts'
 import { BlockSequence } from './block-sequence.ts'
-import { type WireEvent, wireUsage } from './wire-event.ts'
 
 interface Options {
   /** Of the answer, when the upstream gives none. */
   readonly messageId: string
   /** The upstream's name of the model, when its answer gives none. */
   readonly model: string
-  /** Makes a guess at the input tokens, 1 or more. Asked only when the upstream has not counted: it takes a while. */
+  /** Returns an estimate of the input tokens, 1 or more. Called only when the upstream has not counted: it takes a while. */
   readonly guessInputTokens: () => number
   /** Takes the events of the answer, in order. */
-  readonly out: (event: WireEvent) => void
-  /** Called when an illegal event was mended. Tests throw here. */
+  readonly out: (event: AnswerEvent) => void
+  /** Called when an illegal event was repaired. Tests throw here. */
   readonly onRepair: (what: string) => void
 }
 
-/** What the grammar is about; errors and degradations are told outside of it. */
-export type GrammarEvent = Exclude<UpstreamEvent, { readonly type: 'error' | 'degraded' }>
+/** What the order is about; errors and degradations are reported outside of it. */
+export type OrderedEvent = Exclude<UpstreamEvent, { readonly type: 'error' | 'degraded' }>
 
-/** About what a token takes of text, for guesses at broken streams. */
+/** About what a token takes of text, for estimates of truncated streams. */
 const charactersPerToken = 4
 
 /**
- * The only code that owns Anthropic's event grammar: one `message_start`, one open block at a time, indices without
- * gaps, one end with the reason and the usage. Source: Gateway, section 2.2.
+ * The only code that owns the order of an answer: one start, one open block at a time, one end with the reason and the
+ * usage. Source: Gateway, section 2.2.
  */
-export class Encoder {
+export class Sequencer {
   readonly #options: Options
   readonly #blocks: BlockSequence
   #hasStarted = false
@@ -43,7 +42,7 @@ export class Encoder {
     this.#blocks = new BlockSequence(options)
   }
 
-  push(event: GrammarEvent): void {
+  push(event: OrderedEvent): void {
     if (this.#hasEnded) {
       this.#options.onRepair(`${event.type} after the end`)
       return
@@ -57,10 +56,10 @@ export class Encoder {
         this.#blocks.start(event.key, event.block)
         break
       case 'block_delta':
-        this.#blocks.delta(event.key, event.text)
+        this.#blocks.delta(event)
         break
       case 'block_signature':
-        this.#blocks.signature(event.key, event.signature)
+        this.#blocks.signature(event)
         break
       case 'block_stop':
         this.#blocks.stop(event.key)
@@ -76,7 +75,7 @@ export class Encoder {
     }
   }
 
-  /** True once the message has its end on the wire. */
+  /** True once the end of the message is out. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
@@ -86,7 +85,7 @@ export class Encoder {
     return this.#stopReason
   }
 
-  /** With guesses, marked as such, for what the upstream has not stated. */
+  /** With estimates, marked as such, for what the upstream has not stated. */
   get usage(): TokenCounts {
     if (!this.#hasStarted) return noTokens
     if (this.#hasInputCount && this.#hasOutputCount) return this.#counts
@@ -107,20 +106,12 @@ export class Encoder {
       return
     }
     this.#hasStarted = true
-    // Some upstreams state zero where they do not know yet; clients take that for a count.
-    const shown = { ...this.#counts, input_tokens: this.#counts.input_tokens || this.#guess() }
     out({
       type: 'message_start',
-      message: {
-        id: id ?? messageId,
-        type: 'message',
-        role: 'assistant',
-        model: model ?? this.#options.model,
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage: wireUsage(shown),
-      },
+      id: id ?? messageId,
+      model: model ?? this.#options.model,
+      // Some upstreams state zero where they do not know yet; clients take that for a count.
+      usage: { ...this.#counts, input_tokens: this.#counts.input_tokens || this.#guess() },
     })
   }
 
@@ -136,19 +127,13 @@ export class Encoder {
   }
 
   #end(): void {
-    const { out } = this.#options
     if (!this.#hasStarted) this.#start({})
     this.#blocks.close()
     this.#hasEnded = true
     const reason = this.#finalReason()
     this.#stopReason = reason
     const sequence = reason === 'stop_sequence' ? (this.#stop?.sequence ?? null) : null
-    out({
-      type: 'message_delta',
-      delta: { stop_reason: reason, stop_sequence: sequence },
-      usage: wireUsage(this.usage),
-    })
-    out({ type: 'message_stop' })
+    this.#options.out({ type: 'message_stop', reason, sequence, usage: this.usage })
   }
 
   /** Clients run tools only when the stop reason says so, and some upstreams report a plain stop beside a call. */

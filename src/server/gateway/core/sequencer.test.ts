@@ -1,35 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readStream } from '../../../../../test/support/event-grammar.ts'
-import { Encoder, type GrammarEvent } from './encoder.ts'
-import { createMessageCollector } from './message-collector.ts'
-import { type WireEvent, wireFrame } from './wire-event.ts'
+import { readStream } from '../../../../test/support/event-grammar.ts'
+import { recordOf, recordsOf } from '../../platform/json.ts'
+import { createAnthropicWriter } from '../formats/anthropic/write-answer.ts'
+import { type OrderedEvent, Sequencer } from './sequencer.ts'
 
-/** What the encoder makes of `events`, as a stream and as a whole message. */
-function encoded(events: readonly GrammarEvent[], repairs?: string[]) {
-  const wire: WireEvent[] = []
-  const collector = createMessageCollector()
-  const encoder = new Encoder({
+/** What the sequencer makes of `events`, as a client of Anthropic's reads it: streamed and whole. */
+function encoded(events: readonly OrderedEvent[], repairs?: string[]) {
+  const streamed = createAnthropicWriter({ stream: true, requestId: 'req_1' })
+  const collected = createAnthropicWriter({ stream: false, requestId: 'req_1' })
+  let body = ''
+  const sequencer = new Sequencer({
     messageId: 'msg_1',
     model: 'upstream-model',
     guessInputTokens: () => 7,
     out(event) {
-      wire.push(event)
-      collector.take(event)
+      body += streamed.take(event)
+      collected.take(event)
     },
     onRepair(what) {
       if (!repairs) throw new Error(what)
       repairs.push(what)
     },
   })
-  for (const event of events) encoder.push(event)
-  return { encoder, wire, body: wire.map(wireFrame).join(''), message: collector.message() }
+  for (const event of events) sequencer.push(event)
+  const wire = [...body.matchAll(/^data: (.*)$/gm)].map(([, json]) => recordOf(JSON.parse(json ?? '')))
+  const message = collected.whole()
+  return { sequencer, wire, body, message, content: recordsOf(message?.['content']) }
 }
 
 const textBlock = { type: 'text' } as const
 const toolBlock = { type: 'tool_use', id: 'call_1', name: 'bash' } as const
-const start = (key: string, block: Extract<GrammarEvent, { type: 'block_start' }>['block']) =>
+const start = (key: string, block: Extract<OrderedEvent, { type: 'block_start' }>['block']) =>
   ({ type: 'block_start', key, block }) as const
 const delta = (key: string, text: string) => ({ type: 'block_delta', key, text }) as const
 const stop = (key: string) => ({ type: 'block_stop', key }) as const
@@ -37,19 +40,19 @@ const end = { type: 'message_stop' } as const
 
 test('T1: message_start comes first and once, also when the first thing said is a tool call', () => {
   const { wire } = encoded([start('a', toolBlock), delta('a', '{"x":1}'), end])
-  assert.equal(wire[0]?.type, 'message_start')
+  assert.equal(wire[0]?.['type'], 'message_start')
   assert.equal(wire.filter(({ type }) => type === 'message_start').length, 1)
 })
 
 test('T6: a stream that opens with a tool call has no empty text block before it', () => {
-  const { message } = encoded([start('a', toolBlock), delta('a', '{"x":1}'), stop('a'), end])
-  assert.deepEqual(message?.content, [{ ...toolBlock, input: { x: 1 } }])
+  const { content } = encoded([start('a', toolBlock), delta('a', '{"x":1}'), stop('a'), end])
+  assert.deepEqual(content, [{ ...toolBlock, input: { x: 1 } }])
 })
 
 test('T8: a call without arguments gives input {} and valid JSON', () => {
-  const { body, message } = encoded([start('a', toolBlock), stop('a'), end])
+  const { body, content } = encoded([start('a', toolBlock), stop('a'), end])
   assert.match(body, /"partial_json":"\{\}"/)
-  assert.deepEqual(message?.content, [{ ...toolBlock, input: {} }])
+  assert.deepEqual(content, [{ ...toolBlock, input: {} }])
 })
 
 test('T11: an empty answer still has its start, delta and stop', () => {
@@ -62,20 +65,20 @@ test('T11: an empty answer still has its start, delta and stop', () => {
 
 test('S1: a tool call gives tool_use even if the upstream reports a plain stop', () => {
   const { message } = encoded([start('a', toolBlock), { type: 'stop', reason: 'end_turn' }, end])
-  assert.equal(message?.stop_reason, 'tool_use')
+  assert.equal(message?.['stop_reason'], 'tool_use')
 })
 
 test('S2: a matched stop string is told with its text', () => {
   const { message } = encoded([{ type: 'stop', reason: 'stop_sequence', sequence: 'END' }, end])
-  assert.deepEqual([message?.stop_reason, message?.stop_sequence], ['stop_sequence', 'END'])
+  assert.deepEqual([message?.['stop_reason'], message?.['stop_sequence']], ['stop_sequence', 'END'])
 })
 
 test('U1, U2: message_start has every usage field and input tokens above 0, also when the upstream states 0', () => {
   for (const usage of [undefined, { input_tokens: 0 }]) {
     const { wire } = encoded([{ type: 'message_start', ...(usage && { usage }) }, end])
     const [first] = wire
-    assert.ok(first?.type === 'message_start')
-    assert.deepEqual(first.message.usage, {
+    assert.equal(first?.['type'], 'message_start')
+    assert.deepEqual(recordOf(first['message'])['usage'], {
       input_tokens: 7,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,
@@ -87,46 +90,47 @@ test('U1, U2: message_start has every usage field and input tokens above 0, also
 })
 
 test('U4, U5: totals replace each other, and both kinds of cache writes stay apart', () => {
-  const { message, encoder } = encoded([
+  const { message, sequencer } = encoded([
     { type: 'usage', usage: { input_tokens: 10, output_tokens: 1, cache_write_5m_tokens: 3 } },
     { type: 'usage', usage: { output_tokens: 5, cache_write_1h_tokens: 4 } },
     end,
   ])
-  assert.deepEqual(message?.usage.cache_creation, { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 })
-  assert.equal(message?.usage.output_tokens, 5)
-  assert.equal(encoder.usage.estimated, false)
+  const { cache_creation: written, output_tokens: output } = recordOf(message?.['usage'])
+  assert.deepEqual(written, { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 })
+  assert.equal(output, 5)
+  assert.equal(sequencer.usage.estimated, false)
 })
 
 test('U8: usage that the upstream never stated is guessed from what was said, and marked', () => {
-  const { encoder } = encoded([start('a', textBlock), delta('a', 'x'.repeat(400))])
-  assert.deepEqual([encoder.usage.output_tokens, encoder.usage.estimated], [100, true])
+  const { sequencer } = encoded([start('a', textBlock), delta('a', 'x'.repeat(400))])
+  assert.deepEqual([sequencer.usage.output_tokens, sequencer.usage.estimated], [100, true])
 })
 
 test('K2, K3: a signature in parts is joined, and thinking without any text keeps its signature', () => {
-  const { message } = encoded([
+  const { content } = encoded([
     start('a', { type: 'thinking' }),
     { type: 'block_signature', key: 'a', signature: 'sig' },
     { type: 'block_signature', key: 'a', signature: 'nature' },
     stop('a'),
     end,
   ])
-  assert.deepEqual(message?.content, [{ type: 'thinking', thinking: '', signature: 'signature' }])
+  assert.deepEqual(content, [{ type: 'thinking', thinking: '', signature: 'signature' }])
 })
 
 test('a block that comes in one piece is shown as it is', () => {
   const block = { type: 'redacted_thinking', data: 'abc' }
-  const { message } = encoded([start('a', { type: 'whole', block }), end])
-  assert.deepEqual(message?.content, [block])
+  const { content } = encoded([start('a', { type: 'whole', block }), end])
+  assert.deepEqual(content, [block])
 })
 
 test('input of a tool call that is no JSON object makes no message, unless the token limit has cut it', () => {
   const cut = [start('a', toolBlock), delta('a', '{"x":')]
   assert.equal(encoded([...cut, end]).message, undefined)
   const limited = encoded([...cut, { type: 'stop', reason: 'max_tokens' }, end])
-  assert.deepEqual(limited.message?.content, [{ ...toolBlock, input: {} }])
+  assert.deepEqual(limited.content, [{ ...toolBlock, input: {} }])
 })
 
-const repairCases: readonly (readonly [string, readonly GrammarEvent[]])[] = [
+const repairCases: readonly (readonly [string, readonly OrderedEvent[]])[] = [
   ['a delta behind the stop of its block', [start('a', textBlock), stop('a'), delta('a', 'late'), end]],
   ['a second stop', [start('a', textBlock), stop('a'), stop('a'), end]],
   ['a delta without a block', [delta('a', 'lost'), end]],
@@ -138,7 +142,7 @@ const repairCases: readonly (readonly [string, readonly GrammarEvent[]])[] = [
 ]
 
 for (const [what, events] of repairCases) {
-  test(`T2: ${what} is mended, counted, and never breaks the grammar`, () => {
+  test(`T2: ${what} is repaired, counted, and never breaks the grammar`, () => {
     const repairs: string[] = []
     const { body } = encoded(events, repairs)
     assert.equal(repairs.length, 1)
@@ -163,11 +167,11 @@ test('any order in which an upstream says its blocks gives one grammatical strea
   fc.assert(
     fc.property(spoken, fc.infiniteStream(fc.nat()), (blocks, choices) => {
       const events = interleaved(blocks, choices)
-      const { body, message } = encoded(events)
+      const { body, content } = encoded(events)
       const expected = blocks.map(({ pieces }) => pieces.join(''))
-      assert.deepEqual(readStream(body).content, message?.content)
+      assert.deepEqual(readStream(body).content, content)
       assert.deepEqual(
-        message?.content.map(block => block['text'] ?? block['thinking'] ?? block['input']),
+        content.map(block => block['text'] ?? block['thinking'] ?? block['input']),
         blocks.map(({ type }, at) => (type === 'tool_use' ? JSON.parse(expected[at] ?? '') : expected[at])),
       )
     }),
@@ -177,7 +181,7 @@ test('any order in which an upstream says its blocks gives one grammatical strea
 /** The events of `blocks` with calls side by side: text and thinking end where the next block begins. */
 function interleaved(blocks: typeof spoken extends fc.Arbitrary<infer T> ? T : never, choices: Iterable<number>) {
   const next = choices[Symbol.iterator]()
-  const events: GrammarEvent[] = []
+  const events: OrderedEvent[] = []
   const open: { key: string; left: string[] }[] = []
   const sayOne = () => {
     const at = next.next().value % open.length

@@ -1,4 +1,4 @@
-import { sseFrame } from '../../../contract/sse.ts'
+import { sseFrame } from '../../src/contract/sse.ts'
 
 /** A content block that a scripted model can say. */
 export type SpokenBlock =

@@ -1,0 +1,192 @@
+import { anthropicError } from '../../../../contract/errors.ts'
+import { isRecord, type Json, jsonOr } from '../../../platform/json.ts'
+import type { AnswerEvent, BlockStart, StopReason } from '../../core/answer-event.ts'
+import type { AnswerWriter, ClientFormat, CountFormat } from '../../core/client-format.ts'
+import type { TokenCounts } from '../../tokens/token-counts.ts'
+
+/** Serves clients of Anthropic's Messages, whose requests are canonical as they come. */
+export const anthropicClient: ClientFormat = (request, { stream, requestId }) => ({
+  body: request,
+  degraded: [],
+  writer: createAnthropicWriter({ stream, requestId }),
+})
+
+/** Counts tokens for the same clients. */
+export const anthropicCounts: CountFormat = {
+  read(request, { requestId }) {
+    const { problem } = createAnthropicWriter({ stream: false, requestId })
+    return { body: request, degraded: [], problem }
+  },
+  write: inputTokens => ({ input_tokens: inputTokens }),
+}
+
+interface Options {
+  readonly stream: boolean
+  readonly requestId: string
+}
+
+/** Writes an answer as Anthropic's stream, or as its message. */
+export function createAnthropicWriter({
+  stream,
+  requestId,
+}: Options): Omit<AnswerWriter, 'whole'> & { whole(): Json | undefined } {
+  const problem: AnswerWriter['problem'] = (code, message) => anthropicError(code, message, requestId)
+  if (stream) {
+    const writer = new StreamWriter(problem)
+    return { take: event => writer.take(event), whole: () => undefined, problem }
+  }
+  const collector = new MessageCollector()
+  return {
+    take(event) {
+      collector.take(event)
+      return ''
+    },
+    whole: () => collector.message(),
+    problem,
+  }
+}
+
+/** Every usage field that Anthropic sends: clients break on missing ones. */
+const usageOf = (counts: TokenCounts) => ({
+  input_tokens: counts.input_tokens,
+  cache_creation_input_tokens: counts.cache_write_5m_tokens + counts.cache_write_1h_tokens,
+  cache_read_input_tokens: counts.cache_read_tokens,
+  cache_creation: {
+    ephemeral_5m_input_tokens: counts.cache_write_5m_tokens,
+    ephemeral_1h_input_tokens: counts.cache_write_1h_tokens,
+  },
+  output_tokens: counts.output_tokens,
+  service_tier: 'standard',
+})
+
+type Start = Extract<AnswerEvent, { readonly type: 'message_start' }>
+type Stop = Extract<AnswerEvent, { readonly type: 'message_stop' }>
+
+const messageOf = ({ id, model, usage }: Start) => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: usageOf(usage),
+})
+
+/** A block as its start shows it: what the deltas bring is still missing. */
+function emptyBlock(block: BlockStart): Json {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: '' }
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' }
+    case 'tool_use':
+      return { type: 'tool_use', id: block.id, name: block.name, input: {} }
+    case 'whole':
+      return block.block
+  }
+}
+
+/** How a delta's text stands in its event, up to the text itself. A block of type `whole` has none. */
+const deltaStarts: Readonly<Record<BlockStart['type'], string>> = {
+  text: ',"delta":{"type":"text_delta","text":',
+  thinking: ',"delta":{"type":"thinking_delta","thinking":',
+  tool_use: ',"delta":{"type":"input_json_delta","partial_json":',
+  whole: '',
+}
+const signatureStart = ',"delta":{"type":"signature_delta","signature":'
+
+/** Writes Anthropic's events. It alone numbers blocks. */
+class StreamWriter {
+  readonly #problem: AnswerWriter['problem']
+  #index = -1
+  #deltaStart = ''
+
+  constructor(problem: AnswerWriter['problem']) {
+    this.#problem = problem
+  }
+
+  take(event: AnswerEvent): string {
+    switch (event.type) {
+      case 'block_delta':
+        return this.#delta(this.#deltaStart, event.text)
+      case 'block_signature':
+        return this.#delta(signatureStart, event.signature)
+      case 'message_start':
+        return frame('message_start', { message: messageOf(event) })
+      case 'block_start':
+        this.#deltaStart = deltaStarts[event.block.type]
+        return frame('content_block_start', { index: ++this.#index, content_block: emptyBlock(event.block) })
+      case 'block_stop':
+        return frame('content_block_stop', { index: this.#index })
+      case 'message_stop':
+        return endFrames(event)
+      case 'ping':
+        return 'event: ping\ndata: {"type": "ping"}\n\n'
+      case 'error':
+        return `event: error\ndata: ${JSON.stringify(this.#problem(event.code, event.message))}\n\n`
+    }
+  }
+
+  /** Nearly all frames are deltas: they are put together without an object to walk. */
+  #delta(start: string, text: string): string {
+    return `${deltaHead}${this.#index}${start}${JSON.stringify(text)}}}\n\n`
+  }
+}
+
+const deltaHead = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":'
+
+const frame = (type: string, fields: Json): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+
+const endFrames = ({ reason, sequence, usage }: Stop): string =>
+  frame('message_delta', { delta: { stop_reason: reason, stop_sequence: sequence }, usage: usageOf(usage) }) +
+  frame('message_stop', {})
+
+interface CollectedBlock {
+  readonly start: BlockStart
+  text: string
+  signature: string
+}
+
+/** Puts the events of an answer together to a message. */
+class MessageCollector {
+  #start: Start | undefined
+  #stop: Stop | undefined
+  readonly #blocks: CollectedBlock[] = []
+
+  take(event: AnswerEvent): void {
+    const block = this.#blocks.at(-1)
+    if (event.type === 'message_start') this.#start = event
+    else if (event.type === 'block_start') this.#blocks.push({ start: event.block, text: '', signature: '' })
+    else if (event.type === 'block_delta' && block) block.text += event.text
+    else if (event.type === 'block_signature' && block) block.signature += event.signature
+    else if (event.type === 'message_stop') this.#stop = event
+  }
+
+  /** The whole message once it has ended; undefined when the input of a tool call is not a JSON object. */
+  message(): Json | undefined {
+    if (!this.#start || !this.#stop) return undefined
+    const { reason, sequence, usage } = this.#stop
+    const content = this.#blocks.map(block => wholeBlock(block, reason))
+    if (content.includes(undefined)) return undefined
+    const message = messageOf(this.#start)
+    return { ...message, content, stop_reason: reason, stop_sequence: sequence, usage: usageOf(usage) }
+  }
+}
+
+function wholeBlock({ start, text, signature }: CollectedBlock, reason: StopReason): Json | undefined {
+  switch (start.type) {
+    case 'text':
+      return { type: 'text', text }
+    case 'thinking':
+      return { type: 'thinking', thinking: text, signature }
+    case 'tool_use': {
+      const given = jsonOr(text, undefined)
+      // A call that the token limit has cut is shown without its input.
+      const input = isRecord(given) ? given : reason === 'max_tokens' ? {} : undefined
+      return input && { ...emptyBlock(start), input }
+    }
+    case 'whole':
+      return start.block
+  }
+}
