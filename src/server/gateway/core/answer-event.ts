@@ -14,6 +14,15 @@ export type BlockStart =
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string }
   | { readonly type: 'whole'; readonly block: Readonly<Record<string, unknown>> & { readonly type: string } }
 
+/** A source that stands behind a text. */
+export interface Citation {
+  /** Of the web page; undefined for any other source, such as a document of the request. */
+  readonly url: string | undefined
+  readonly title: string
+  /** As Anthropic's format has it, for its own clients. */
+  readonly own: Readonly<Record<string, unknown>>
+}
+
 /**
  * What a decoder reads in an upstream's answer, in Anthropic's terms but free of grammar: blocks may overlap and may stay
  * open. The sequencer puts it in order.
@@ -27,6 +36,8 @@ export type UpstreamEvent =
   | { readonly type: 'block_delta'; readonly key: string; readonly text: string }
   /** The signature of a thinking block, or a part of it. */
   | { readonly type: 'block_signature'; readonly key: string; readonly signature: string }
+  /** A source of the text block that is being said. */
+  | { readonly type: 'block_citation'; readonly key: string; readonly citation: Citation }
   /** The block is complete. Blocks that are still open when the message ends are closed by the sequencer. */
   | { readonly type: 'block_stop'; readonly key: string }
   | { readonly type: 'usage'; readonly usage: UsageUpdate }
@@ -51,6 +62,7 @@ export type AnswerEvent =
   | { readonly type: 'block_start'; readonly block: BlockStart }
   | { readonly type: 'block_delta'; readonly text: string }
   | { readonly type: 'block_signature'; readonly signature: string }
+  | { readonly type: 'block_citation'; readonly citation: Citation }
   | { readonly type: 'block_stop' }
   | {
       readonly type: 'message_stop'

@@ -7,12 +7,16 @@ interface Options {
 
 type Delta = Extract<UpstreamEvent, { readonly type: 'block_delta' }>
 type Signature = Extract<UpstreamEvent, { readonly type: 'block_signature' }>
+type Cited = Extract<UpstreamEvent, { readonly type: 'block_citation' }>
+
+/** What belongs to a block and waits with it. */
+type Waiting = Delta | Signature | Cited
 
 interface Block {
   readonly key: string
   readonly start: BlockStart
   /** What waits until the block is the current one; equal kinds are joined. */
-  waiting: (Delta | Signature)[]
+  waiting: Waiting[]
   isStopped: boolean
   hasDelta: boolean
 }
@@ -80,6 +84,12 @@ export class BlockSequence {
     if (signature.signature !== '') this.#say(block, signature)
   }
 
+  citation(cited: Cited): void {
+    const block = this.#openBlock(cited.key)
+    if (block?.start.type === 'text') this.#say(block, cited)
+    else this.#onRepair(`a citation for block ${cited.key}, which is no open text`)
+  }
+
   stop(key: string): void {
     const block = this.#openBlock(key)
     if (!block) {
@@ -101,7 +111,7 @@ export class BlockSequence {
     return block?.isStopped ? undefined : block
   }
 
-  #say(block: Block, event: Delta | Signature): void {
+  #say(block: Block, event: Waiting): void {
     block.hasDelta = true
     if (block === this.#current) this.#out(event)
     else {
@@ -130,7 +140,7 @@ export class BlockSequence {
 }
 
 /** Both events as one; undefined when they are of different kinds. */
-function joined(a: Delta | Signature | undefined, b: Delta | Signature): Delta | Signature | undefined {
+function joined(a: Waiting | undefined, b: Waiting): Waiting | undefined {
   if (a?.type === 'block_delta' && b.type === a.type) return { ...a, text: a.text + b.text }
   if (a?.type === 'block_signature' && b.type === a.type) return { ...a, signature: a.signature + b.signature }
   return undefined

@@ -61,6 +61,9 @@ export class Sequencer {
       case 'block_signature':
         this.#blocks.signature(event)
         break
+      case 'block_citation':
+        this.#blocks.citation(event)
+        break
       case 'block_stop':
         this.#blocks.stop(event.key)
         break

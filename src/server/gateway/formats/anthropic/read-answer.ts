@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
-import { isRecord, type Json, jsonOr, listOf, recordOf, textIn } from '../../../platform/json.ts'
-import type { BlockStart, StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
+import { isRecord, type Json, jsonOr, listOf, recordOf, recordsOf, textIn, textOf } from '../../../platform/json.ts'
+import type { BlockStart, Citation, StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
 import type { StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { noTokens, type TokenCounts, tokenCount, withUsage } from '../../tokens/token-counts.ts'
 
@@ -106,6 +106,7 @@ export class AnthropicDecoder implements StreamDecoder {
     const events: UpstreamEvent[] = [{ type: 'block_start', key, block: start }]
     if (text) events.push({ type: 'block_delta', key, text })
     if (signature) events.push({ type: 'block_signature', key, signature })
+    for (const own of recordsOf(block['citations'])) events.push(cited(key, own))
     return events
   }
 
@@ -118,6 +119,7 @@ export class AnthropicDecoder implements StreamDecoder {
     if (open.isWhole) return nothing
     const text = textIn(delta['text']) ?? textIn(delta['thinking']) ?? json
     if (text) return [{ type: 'block_delta', key, text }]
+    if (isRecord(delta['citation'])) return [cited(key, delta['citation'])]
     const signature = textIn(delta['signature'])
     return signature ? [{ type: 'block_signature', key, signature }] : nothing
   }
@@ -156,6 +158,14 @@ export class AnthropicDecoder implements StreamDecoder {
       ...(tokenCount(usage['output_tokens']) !== undefined && { output_tokens }),
     }
   }
+}
+
+const cited = (key: string, own: Json): UpstreamEvent => ({ type: 'block_citation', key, citation: citationOf(own) })
+
+/** Pages are named by `url`, results of a client's own search by `source`, and documents by neither. */
+function citationOf(own: Json): Citation {
+  const url = [own['url'], own['source']].map(textOf).find(address => /^https?:/i.test(address))
+  return { url, title: textOf(own['title']), own }
 }
 
 /** Undefined for a block that goes on only as a whole. */

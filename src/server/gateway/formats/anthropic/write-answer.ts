@@ -112,6 +112,11 @@ class StreamWriter {
         return this.#delta(this.#deltaStart, event.text)
       case 'block_signature':
         return this.#delta(signatureStart, event.signature)
+      case 'block_citation':
+        return frame('content_block_delta', {
+          index: this.#index,
+          delta: { type: 'citations_delta', citation: event.citation.own },
+        })
       case 'message_start':
         return frame('message_start', { message: messageOf(event) })
       case 'block_start':
@@ -146,6 +151,7 @@ interface CollectedBlock {
   readonly start: BlockStart
   text: string
   signature: string
+  readonly citations: Json[]
 }
 
 /** Puts the events of an answer together to a message. */
@@ -157,9 +163,11 @@ class MessageCollector {
   take(event: AnswerEvent): void {
     const block = this.#blocks.at(-1)
     if (event.type === 'message_start') this.#start = event
-    else if (event.type === 'block_start') this.#blocks.push({ start: event.block, text: '', signature: '' })
+    else if (event.type === 'block_start')
+      this.#blocks.push({ start: event.block, text: '', signature: '', citations: [] })
     else if (event.type === 'block_delta' && block) block.text += event.text
     else if (event.type === 'block_signature' && block) block.signature += event.signature
+    else if (event.type === 'block_citation') block?.citations.push(event.citation.own)
     else if (event.type === 'message_stop') this.#stop = event
   }
 
@@ -174,10 +182,10 @@ class MessageCollector {
   }
 }
 
-function wholeBlock({ start, text, signature }: CollectedBlock, reason: StopReason): Json | undefined {
+function wholeBlock({ start, text, signature, citations }: CollectedBlock, reason: StopReason): Json | undefined {
   switch (start.type) {
     case 'text':
-      return { type: 'text', text }
+      return { type: 'text', text, ...(citations.length > 0 && { citations }) }
     case 'thinking':
       return { type: 'thinking', thinking: text, signature }
     case 'tool_use': {

@@ -1,5 +1,5 @@
 import { isRecord, type Json, jsonOr, recordOf, recordsOf, textIn } from '../../../platform/json.ts'
-import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
+import type { AnswerEvent, Citation, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
 import type { Block } from '../shared/content-parts.ts'
@@ -70,6 +70,9 @@ class GeminiWriter {
       case 'block_signature':
         if (this.#open?.type === 'thinking') this.#open.signature += event.signature
         return ''
+      case 'block_citation':
+        this.#grounding.cite(event.citation)
+        return ''
       case 'block_stop':
         return this.#stop()
       case 'message_stop':
@@ -111,6 +114,7 @@ class GeminiWriter {
       case undefined:
         return ''
       case 'text':
+        this.#grounding.say(text)
         return this.#part(this.#signed({ text }))
       case 'thinking':
         open.text += text
@@ -125,6 +129,7 @@ class GeminiWriter {
   #stop(): string {
     const open = this.#open
     this.#open = undefined
+    if (open?.type === 'text') this.#grounding.endText()
     if (open?.type === 'thinking' && open.signature !== '')
       this.#carried.push({ type: 'thinking', thinking: open.text, signature: open.signature })
     if (open?.type !== 'tool_use') return ''
@@ -193,6 +198,12 @@ function merged(parts: readonly Json[]): Json[] {
 interface Grounding {
   /** Takes a block that goes on only as a whole; those of no search are left alone. */
   take(block: Json): void
+  /** More of a text of the answer. */
+  say(text: string): void
+  /** A source of the text that is being said. */
+  cite(citation: Citation): void
+  /** The text is complete: what was cited stands behind all of it. */
+  endText(): void
   /** `groundingMetadata` as Gemini states it; undefined without a search. */
   readonly metadata: Json | undefined
 }
@@ -200,7 +211,31 @@ interface Grounding {
 function createGrounding(): Grounding {
   const queries: string[] = []
   const chunks: Json[] = []
+  const supports: Json[] = []
+  let text = ''
+  let startIndex = 0
+  let cited: number[] = []
+  /** Where the page stands among the chunks; a search may have brought it already. */
+  const chunkOf = (url: string, title: string): number => {
+    const at = chunks.findIndex(({ web }) => recordOf(web)['uri'] === url)
+    return at >= 0 ? at : chunks.push({ web: { uri: url, title } }) - 1
+  }
   return {
+    say(more) {
+      text += more
+    },
+    cite({ url, title }) {
+      if (url !== undefined) cited.push(chunkOf(url, title))
+    },
+    endText() {
+      // Google counts bytes.
+      const endIndex = startIndex + Buffer.byteLength(text)
+      if (cited.length > 0)
+        supports.push({ segment: { startIndex, endIndex, text }, groundingChunkIndices: [...new Set(cited)] })
+      startIndex = endIndex
+      text = ''
+      cited = []
+    },
     take({ type, name, input, content }) {
       const query = textIn(recordOf(input)['query'])
       if (type === 'server_tool_use' && name === 'web_search' && query !== undefined) queries.push(query)
@@ -210,7 +245,11 @@ function createGrounding(): Grounding {
     },
     get metadata() {
       if (queries.length === 0 && chunks.length === 0) return undefined
-      return { webSearchQueries: queries, ...(chunks.length > 0 && { groundingChunks: chunks }) }
+      return {
+        webSearchQueries: queries,
+        ...(chunks.length > 0 && { groundingChunks: chunks }),
+        ...(supports.length > 0 && { groundingSupports: supports }),
+      }
     },
   }
 }

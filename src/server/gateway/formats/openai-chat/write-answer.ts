@@ -2,7 +2,7 @@ import type { Json } from '../../../platform/json.ts'
 import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
-import { chatUsage, openAiProblem } from '../shared/openai-answer.ts'
+import { chatUsage, openAiProblem, type UrlCitation, urlCitations } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
 import { type CustomInput, createCustomInput } from '../shared/tools.ts'
 
@@ -49,6 +49,10 @@ class ChatWriter {
   #text = ''
   #thinking = ''
   readonly #calls: Call[] = []
+  readonly #annotations: Json[] = []
+  /** Of the text block that is being said: where it begins, and the pages behind it. */
+  #textStart = 0
+  #cited: UrlCitation[] = []
   /** What the open block is; undefined between blocks and for blocks that chats do not have. */
   #open: 'text' | 'thinking' | Call | undefined
   #usage = noTokens
@@ -73,6 +77,9 @@ class ChatWriter {
         return this.#more(event.text)
       case 'block_signature':
         return ''
+      case 'block_citation':
+        this.#cited.push(...urlCitations(event.citation))
+        return ''
       case 'block_stop':
         return this.#stop()
       case 'message_stop':
@@ -93,6 +100,7 @@ class ChatWriter {
       content: this.#text === '' && calls.length > 0 ? null : this.#text,
       refusal: null,
       ...(this.#thinking !== '' && { reasoning_content: this.#thinking }),
+      ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
       ...(isLegacy && first && { function_call: { name: first.origin.name, arguments: first.json } }),
       ...(!isLegacy && calls.length > 0 && { tool_calls: calls }),
     }
@@ -113,6 +121,7 @@ class ChatWriter {
     }
     if (block.type !== 'tool_use') {
       this.#open = block.type
+      this.#textStart = this.#text.length
       return ''
     }
     const origin = this.#options.originOf(block.name)
@@ -156,7 +165,18 @@ class ChatWriter {
   #stop(): string {
     const open = this.#open
     this.#open = undefined
+    if (open === 'text') return this.#annotate()
     return typeof open === 'object' && open.input ? this.#callMore(open, open.input.end()) : ''
+  }
+
+  /** A citation stands for all of its block's text, so its place is known at the end alone. */
+  #annotate(): string {
+    if (this.#cited.length === 0) return ''
+    const place = { start_index: this.#textStart, end_index: this.#text.length }
+    const annotations = this.#cited.map(page => ({ type: 'url_citation', url_citation: { ...page, ...place } }))
+    this.#cited = []
+    this.#annotations.push(...annotations)
+    return this.#delta({ annotations })
   }
 
   #finishOf(reason: StopReason): string {

@@ -2,7 +2,7 @@ import { type Json, recordOf } from '../../../platform/json.ts'
 import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
-import { openAiProblem, responseUsage } from '../shared/openai-answer.ts'
+import { openAiProblem, responseUsage, urlCitations } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
 import {
   callItem,
@@ -64,6 +64,9 @@ class ResponseWriter {
         return this.#more(event.text)
       case 'block_signature':
         this.#open?.sign(event.signature)
+        return ''
+      case 'block_citation':
+        for (const page of urlCitations(event.citation)) this.#open?.cite?.(page)
         return ''
       case 'block_stop':
         // The item stays open: only what comes next tells whether the limit of tokens has cut it off.

@@ -1,5 +1,6 @@
 import { type Json, jsonOr, recordOf } from '../../../platform/json.ts'
 import type { Block } from '../shared/content-parts.ts'
+import type { UrlCitation } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
 import { createCustomInput } from '../shared/tools.ts'
 import { clientTools } from './client-tools.ts'
@@ -16,6 +17,8 @@ export interface OutputItem {
   readonly isShown: 'at_once' | 'with_text' | 'when_whole'
   more(text: string): readonly ResponseEvent[]
   sign(signature: string): void
+  /** Names a page behind a text; absent for items that have none. */
+  cite?(page: UrlCitation): void
   /** The events that complete it, but for the last, which holds the item. */
   close(): readonly ResponseEvent[]
   /** The item as it is now. */
@@ -33,7 +36,10 @@ const at = ({ id, index }: ItemPlace) => ({ item_id: id, output_index: index })
 /** A text of the answer. It begins with its first character: an empty one is not shown. */
 export function messageItem(place: ItemPlace): OutputItem {
   let text = ''
-  const part = () => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+  const pages: UrlCitation[] = []
+  const annotations = () =>
+    pages.map(page => ({ type: 'url_citation', ...page, start_index: 0, end_index: text.length }))
+  const part = (noted: readonly Json[] = []) => ({ type: 'output_text', text, annotations: noted, logprobs: [] })
   const where = { ...at(place), content_index: 0 }
   return {
     isShown: 'with_text',
@@ -43,16 +49,24 @@ export function messageItem(place: ItemPlace): OutputItem {
       return [...added, { type: 'response.output_text.delta', ...where, delta: more, logprobs: [] }]
     },
     sign: () => undefined,
+    cite: page => void pages.push(page),
+    // A citation stands for all of the text, so its place is known at the end alone.
     close: () => [
+      ...annotations().map((annotation, annotation_index) => ({
+        type: 'response.output_text.annotation.added',
+        ...where,
+        annotation_index,
+        annotation,
+      })),
       { type: 'response.output_text.done', ...where, text, logprobs: [] },
-      { type: 'response.content_part.done', ...where, part: part() },
+      { type: 'response.content_part.done', ...where, part: part(annotations()) },
     ],
     item: status => ({
       type: 'message',
       id: place.id,
       status,
       role: 'assistant',
-      content: status === 'in_progress' ? [] : [part()],
+      content: status === 'in_progress' ? [] : [part(annotations())],
     }),
   }
 }

@@ -1,7 +1,18 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { openAiError } from '../../../../contract/openai.ts'
+import type { Citation } from '../../core/answer-event.ts'
 import type { Refusal } from '../../core/call.ts'
 import type { TokenCounts } from '../../tokens/token-counts.ts'
+
+/** A page behind a text, as both of OpenAI's formats name it. */
+export interface UrlCitation {
+  readonly url: string
+  readonly title: string
+}
+
+/** The page of a citation; none for other sources, which OpenAI's formats cannot name. */
+export const urlCitations = ({ url, title }: Citation): readonly UrlCitation[] =>
+  url === undefined ? [] : [{ url, title: title || url }]
 
 /** The input tokens of other formats contain those that were read from the cache or written to it. */
 function inputTokens(usage: TokenCounts) {
