@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sseReader } from '../../../src/contract/sse.ts'
 import { recordOf, recordsOf } from '../../../src/server/platform/json.ts'
+import { dataFrame } from '../../support/dialects/dialect.ts'
 import { startPair } from './setup.ts'
 
 const page = { url: 'https://a.example/page', title: 'A page' }
@@ -77,5 +78,26 @@ for (const stream of [false, true]) {
       groundingChunks: [{ web: { uri: page.url, title: page.title } }],
       groundingSupports: [{ segment: { startIndex: 13, endIndex: 22, text: 'Bees hum.' }, groundingChunkIndices: [0] }],
     })
+  })
+}
+
+for (const stream of [false, true]) {
+  test(`N11, openai-chat: pages that a Chat upstream cites stand behind the text, ${stream ? 'streamed' : 'whole'}`, async t => {
+    const named = { type: 'url_citation', url_citation: { url: 'https://b.example', title: 'In the text' } }
+    const annotations = [{ type: 'url_citation', url_citation: page }, named]
+    const spoken = { role: 'assistant', content: 'Bees hum (https://b.example).' }
+    const choice = (message: object, finish: string | null) => ({
+      choices: [{ index: 0, [stream ? 'delta' : 'message']: message, finish_reason: finish }],
+    })
+    const { app } = await startPair(t, 'openai-chat', {
+      script: [
+        stream
+          ? { frames: [dataFrame(choice(spoken, null)), dataFrame(choice({ annotations }, 'stop'))] }
+          : { body: JSON.stringify(choice({ ...spoken, annotations }, 'stop')) },
+      ],
+    })
+    const said = await (await app.post({ model: 'test-model', max_tokens: 99, messages, stream })).text()
+    assert.match(said, /Sources:\\n- A page: https:\/\/a\.example\/page/)
+    assert.doesNotMatch(said, /In the text/)
   })
 }

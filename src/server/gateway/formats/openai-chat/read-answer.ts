@@ -2,6 +2,7 @@ import { isRecord, type Json, jsonOr, listOf, recordOf, textOf } from '../../../
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { chatUsageOf } from '../../tokens/stated-usage.ts'
+import { citedSources } from '../shared/openai-answer.ts'
 import { isProblem, problemInStream, stopOf } from './errors.ts'
 import { contentPart, reasoningFieldOf, reasoningTextOf } from './reasoning.ts'
 import { ToolCalls } from './tool-calls.ts'
@@ -108,6 +109,9 @@ class ChoiceReader {
   #reasoningField: string | undefined
   #prose: { readonly kind: Kind; readonly key: string } | undefined
   #proseCount = 0
+  /** All text so far, and the sources that the upstream names for it. */
+  #text = ''
+  readonly #annotations: unknown[] = []
   #hasRefused = false
   #hasFinished = false
 
@@ -135,6 +139,7 @@ class ChoiceReader {
 
   #readDelta(delta: Json, events: UpstreamEvent[]): void {
     const { content, refusal, tool_calls: calls, function_call: call } = delta
+    this.#annotations.push(...listOf(delta['annotations']))
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
       this.#say('thinking', reasoning, events)
@@ -165,7 +170,14 @@ class ChoiceReader {
       this.#prose = { kind, key: `${kind}-${this.#proseCount++}` }
       events.push({ type: 'block_start', key: this.#prose.key, block: { type: kind } })
     }
+    if (kind === 'text') this.#text += text
     events.push({ type: 'block_delta', key: this.#prose.key, text })
+  }
+
+  #tellSources(events: UpstreamEvent[]): void {
+    const { list, hasMore } = citedSources(this.#annotations, this.#text)
+    this.#say('text', list, events)
+    if (hasMore) events.push({ type: 'degraded', path: 'choices.0.message.annotations', action: 'dropped' })
   }
 
   #endProse(events: UpstreamEvent[]): void {
@@ -186,6 +198,7 @@ class ChoiceReader {
 
   #finish(choice: Json, events: UpstreamEvent[]): void {
     this.#hasFinished = true
+    this.#tellSources(events)
     this.#endProse(events)
     this.#calls.finish(events)
     if (this.#calls.lacksName) {

@@ -2,9 +2,10 @@ import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.t
 import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import { responsesUsageOf } from '../../tokens/stated-usage.ts'
+import { citedSources } from '../shared/openai-answer.ts'
 import { callIdOf } from './conversion.ts'
 import { failureOf } from './errors.ts'
-import { Blocks, citedSources, newPart, type Part } from './read-blocks.ts'
+import { Blocks, newPart, type Part } from './read-blocks.ts'
 import { signatureOf, textsOf } from './reasoning.ts'
 
 /** One item of the answer's output. */

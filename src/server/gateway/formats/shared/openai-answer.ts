@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../../contract/errors.ts'
 import { openAiError } from '../../../../contract/openai.ts'
+import { isRecord, recordsOf, textOf } from '../../../platform/json.ts'
 import type { Citation } from '../../core/answer-event.ts'
 import type { Refusal } from '../../core/call.ts'
 import type { TokenCounts } from '../../tokens/token-counts.ts'
@@ -65,4 +66,31 @@ export function openAiProblem(code: ErrorCode, message: string, reason?: Refusal
   if (reason === 'context_window' || (isRequest && tooLong.test(message)))
     return openAiError('invalid_request', message, 'context_length_exceeded')
   return reason === 'policy' ? openAiError('invalid_request', message, 'content_filter') : openAiError(code, message)
+}
+
+/** What the annotations of a text say that the text itself does not. */
+interface CitedSources {
+  /** To be put behind the text; empty when the text names all of its sources. */
+  readonly list: string
+  /** True when something was left out. */
+  readonly hasMore: boolean
+}
+
+/** The cited pages whose address is not in `text`. Behind JSON nothing can be put: it would no longer be JSON. */
+export function citedSources(annotations: unknown, text: string): CitedSources {
+  const cited = recordsOf(annotations)
+  if (cited.length === 0) return { list: '', hasMore: false }
+  const pages = new Map<string, string>()
+  for (const citation of cited) {
+    // Chat has the page in an object of its own.
+    const { url, title } = isRecord(citation['url_citation']) ? citation['url_citation'] : citation
+    const address = textOf(url)
+    if (citation['type'] === 'url_citation' && address !== '' && !text.includes(address))
+      pages.set(address, textOf(title))
+  }
+  const hasOthers = cited.some(({ type }) => type !== 'url_citation')
+  if (pages.size === 0) return { list: '', hasMore: hasOthers }
+  if (/^\s*[{[]/.test(text)) return { list: '', hasMore: true }
+  const lines = [...pages].map(([url, title]) => (title ? `- ${title}: ${url}` : `- ${url}`))
+  return { list: `\n\nSources:\n${lines.join('\n')}`, hasMore: hasOthers }
 }
