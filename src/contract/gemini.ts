@@ -141,6 +141,28 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
     responses: { 200: Type.Object({ totalTokens: Type.Integer() }, open) },
     summary: 'Count the input tokens of a request in Gemini’s format',
   }),
+  embed: route({
+    ...call,
+    id: `gemini.embed${suffix}`,
+    method: 'POST',
+    path: `/${version}/models/{model}:embedContent`,
+    ...(hasShortPaths && { aliases: [`/${version}/{model}:embedContent`] }),
+    params: ModelPath,
+    body: Type.Object({ content: Type.Object({ parts: Type.Array(Type.Unknown()) }, open) }, open),
+    responses: { 200: Type.Object({ embedding: Type.Object({ values: Type.Array(Type.Number()) }, open) }, open) },
+    summary: 'Embed one text, in Gemini’s format',
+  }),
+  batchEmbed: route({
+    ...call,
+    id: `gemini.batch_embed${suffix}`,
+    method: 'POST',
+    path: `/${version}/models/{model}:batchEmbedContents`,
+    ...(hasShortPaths && { aliases: [`/${version}/{model}:batchEmbedContents`] }),
+    params: ModelPath,
+    body: Type.Object({ requests: Type.Array(Type.Unknown(), { minItems: 1 }) }, open),
+    responses: { 200: Type.Object({ embeddings: Type.Array(Type.Unknown()) }, open) },
+    summary: 'Embed several texts, in Gemini’s format',
+  }),
 })
 
 const methods = methodsUnder({ version: 'v1beta', suffix: '', hasShortPaths: true })
@@ -152,6 +174,8 @@ export const geminiRoutes = {
   generateV1: newerMethods.generate,
   streamV1: newerMethods.stream,
   countTokensV1: newerMethods.countTokens,
+  embedV1: newerMethods.embed,
+  batchEmbedV1: newerMethods.batchEmbed,
   listModels: route({
     ...base,
     id: 'gemini.list_models',

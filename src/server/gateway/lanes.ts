@@ -1,5 +1,4 @@
 import type { Protocol } from '../config/config.ts'
-import { invalid } from '../platform/errors.ts'
 import type { Keyring } from '../platform/seal.ts'
 import type { CallKind, DeployedModel, EndpointKind, Lane } from './core/call.ts'
 import type { ClientFormat, CountFormat } from './core/client-format.ts'
@@ -7,6 +6,9 @@ import type { Codec } from './core/codec.ts'
 import { createCallSignatures, createReasoningSeals } from './core/reasoning-seal.ts'
 import { createCountLane, createTranslatedLane } from './core/translated-lane.ts'
 import { createDemoLane } from './demo/demo-lane.ts'
+import { canEmbed, type EmbeddingKind, isEmbedding } from './endpoints/embedding-formats.ts'
+import { createEmbeddingsLane } from './endpoints/embeddings-lane.ts'
+import { rawGeminiEmbed } from './endpoints/gemini-embed.ts'
 import { createEndpointLane } from './endpoints/lane.ts'
 import { hasEndpoint, isEndpoint } from './endpoints/table.ts'
 import { anthropicMessagesCodec, bedrockInvokeCodec, vertexAnthropicCodec } from './formats/anthropic/codec.ts'
@@ -70,7 +72,7 @@ const countFormats = { count_tokens: anthropicCounts, gemini_count: geminiCounts
 
 /** How each client format is read and written. */
 const clients: Readonly<
-  Record<Exclude<CallKind, keyof typeof countFormats | 'embeddings' | EndpointKind>, ClientFormat>
+  Record<Exclude<CallKind, keyof typeof countFormats | EmbeddingKind | EndpointKind>, ClientFormat>
 > = {
   messages: anthropicClient,
   chat: chatClient,
@@ -93,6 +95,8 @@ const wires: Readonly<Record<Exclude<CallKind, EndpointKind>, Partial<Record<Pro
   embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
   gemini: { gemini: rawGemini },
   gemini_count: { gemini: rawGemini },
+  gemini_embed: { gemini: rawGeminiEmbed },
+  gemini_embed_batch: { gemini: rawGeminiEmbed },
 }
 
 /** True where the answer's bytes are passed on as they are. */
@@ -105,7 +109,8 @@ export const isRaw = (kind: CallKind, protocol: Protocol): boolean =>
  */
 function protocolFor(kind: CallKind, model: DeployedModel): Protocol {
   const served = protocolsOf(model)
-  return served.find(protocol => isRaw(kind, protocol)) ?? served[0]
+  const raw = served.find(protocol => isRaw(kind, protocol))
+  return raw ?? (isEmbedding(kind) ? served.find(isOpenAi) : undefined) ?? served[0]
 }
 
 /** Knows every lane; each is built when it is first used. */
@@ -122,7 +127,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
     if (isEndpoint(kind)) return createEndpointLane({ kind, send, pingAfterMs, holdBackMs })
     const wire = wires[kind][protocol]
     if (wire) return createRawLane({ wire, send, pingAfterMs, holdBackMs })
-    if (kind === 'embeddings') return noEmbeddings
+    if (isEmbedding(kind)) return createEmbeddingsLane({ kind, send })
     const codec = protocol === 'demo' ? undefined : codecs[protocol]
     const needs = { send, seals, callSignatures }
     if (kind === 'count_tokens' || kind === 'gemini_count')
@@ -143,10 +148,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   return (kind, model) => {
     const protocol = protocolFor(kind, model)
     if (isEndpoint(kind) && !(isRaw(kind, protocol) && hasEndpoint(kind, model))) return undefined
+    if (isEmbedding(kind) && !isRaw(kind, protocol) && !canEmbed(model, protocol)) return undefined
     return { protocol, lane: laneOf(kind, protocol) }
   }
-}
-
-const noEmbeddings: Lane = async ({ ask }) => {
-  throw invalid(`model ${ask.model.slice(0, 200)} has no embeddings: its upstream does not speak OpenAI's format`)
 }

@@ -15,7 +15,7 @@ export const needsKey = (url: string): boolean => keyed.test(url)
 const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^\/api\/v1\//, 'plain'],
   [/^\/v1beta(\/|$)/, 'google'],
-  [/^\/v1\/models\/.+:((g|streamG)enerateContent|countTokens)$/, 'google'],
+  [/^\/v1\/models\/.+:((g|streamG)enerateContent|countTokens|(batchE|e)mbedContents?)$/, 'google'],
   [/^(\/v1)?\/(messages|models)(\/|$)/, 'anthropic'],
   [/^\/v1\/(agents|environments|sessions)(\/|$)/, 'anthropic'],
   [/^(\/v1)?\/(chat|responses|embeddings|model)(\/|$)/, 'openai'],

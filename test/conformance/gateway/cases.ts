@@ -9,7 +9,7 @@ export const groups = [
   { letter: 'E', about: 'errors and liveness', cases: 10 },
   { letter: 'R', about: 'purity of passthrough', cases: 8 },
   { letter: 'B', about: 'keys and budgets', cases: 6 },
-  { letter: 'P', about: 'other endpoints', cases: 32 },
+  { letter: 'P', about: 'other endpoints', cases: 39 },
   { letter: 'G', about: 'what Claude Code needs', cases: 12 },
   { letter: 'N', about: 'nothing invented, nothing lost', cases: 11 },
 ] as const

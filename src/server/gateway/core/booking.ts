@@ -3,6 +3,7 @@ import type { Payers } from '../../budgets/store.ts'
 import type { Protocol } from '../../config/config.ts'
 import { newId } from '../../platform/ids.ts'
 import type { UsageRow } from '../../usage/store.ts'
+import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { imageOf } from '../endpoints/request.ts'
 import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isRaw } from '../lanes.ts'
@@ -180,7 +181,7 @@ export function withAssumed(outcome: Outcome, { call, ask }: Attempt, assumption
   const { unstatedMs = 0, usage } = outcome
   const most = ask.maxTokens || (assumptions.limits.maxOutput ?? assumptions.limits.contextWindow)
   const assumed = Math.ceil((unstatedMs / 1_000) * assumptions.outputTokensPerSecond)
-  const hasOutput = call.kind !== 'embeddings' && !(isEndpoint(call.kind) && !endpoints[call.kind].hasOutput)
+  const hasOutput = !isEmbedding(call.kind) && !(isEndpoint(call.kind) && !endpoints[call.kind].hasOutput)
   const output = hasOutput ? Math.min(assumed, most ?? assumed) : 0
   const booked = { ...usage, output_tokens: Math.max(usage.output_tokens, output), estimated: true }
   if (hasInput(usage)) {

@@ -1,5 +1,6 @@
 import type { Budgets, Hold } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
+import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { worstOfEndpoint } from '../endpoints/worst-case.ts'
 import { type WorstCase, worstCase } from '../pricing/worst-case.ts'
@@ -75,7 +76,7 @@ function worstOf(incoming: Incoming): WorstCase {
         {
           input: (call.kind === 'gemini' ? geminiBoundOf : inputBoundOf)(call.body, parsedObject(call.body)),
           maxTokens: ask.maxTokens,
-          hasOutput: call.kind !== 'embeddings',
+          hasOutput: !isEmbedding(call.kind),
           bytesPerToken: limits.reserveBytesPerToken,
         },
         candidates,

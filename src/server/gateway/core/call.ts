@@ -26,6 +26,8 @@ export type CallKind =
   | 'embeddings'
   | 'gemini'
   | 'gemini_count'
+  | 'gemini_embed'
+  | 'gemini_embed_batch'
   | EndpointKind
 
 /** OpenAI's other endpoints: passthrough to upstreams that have them. `endpoints/table.ts` describes each. */

@@ -9,6 +9,8 @@ const formats: Readonly<Partial<Record<CallKind, 'anthropic' | 'google'>>> = {
   count_tokens: 'anthropic',
   gemini: 'google',
   gemini_count: 'google',
+  gemini_embed: 'google',
+  gemini_embed_batch: 'google',
 }
 
 /** The limits of a caller in the headers of its format: `anthropic-ratelimit-*` or `x-ratelimit-*`. */

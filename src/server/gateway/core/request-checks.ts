@@ -28,7 +28,7 @@ interface Checks {
 }
 
 /** The checks of each format whose requests name their model in the body. */
-export const checksOf: Readonly<Record<Exclude<CallKind, 'gemini' | 'gemini_count' | EndpointKind>, Checks>> = {
+export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | EndpointKind>, Checks>> = {
   messages: {
     watched: ['model', 'max_tokens', 'stream'],
     allowsNull: false,

@@ -32,9 +32,10 @@ function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequ
   return address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
 }
 
+const isGoogle = (kind: CallKind): kind is Extract<CallKind, `gemini${string}`> => kind.startsWith('gemini')
+
 function askOfBody({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers): Ask {
-  if (kind === 'gemini' || kind === 'gemini_count' || isEndpoint(kind))
-    throw new AppError('internal', 'a call in this format needs an address')
+  if (isGoogle(kind) || isEndpoint(kind)) throw new AppError('internal', 'a call in this format needs an address')
   return askIn({ kind, body }, members)
 }
 

@@ -69,7 +69,12 @@ const refused: readonly (readonly [keyof typeof paths, object | string, number, 
   ],
   ['responses', '[', 400, 'the body is not valid JSON'],
   ['embeddings', { input: [] }, 400, 'input must not be empty'],
-  ['embeddings', {}, 400, "model test-model has no embeddings: its upstream does not speak OpenAI's format"],
+  [
+    'embeddings',
+    {},
+    400,
+    'model test-model has no /v1/embeddings at its upstream; it has /v1/messages, /v1/chat/completions, /v1/responses, /v1beta/models/{model}:generateContent',
+  ],
 ]
 
 for (const [kind, request, status, message] of refused) {

@@ -101,6 +101,8 @@ const others: Readonly<Record<Exclude<CallKind, EndpointKind | 'count_tokens' | 
   responses: '/v1/responses',
   embeddings: '/v1/embeddings',
   gemini: '/v1beta/models/{model}:generateContent',
+  gemini_embed: '/v1beta/models/{model}:embedContent',
+  gemini_embed_batch: '/v1beta/models/{model}:batchEmbedContents',
 }
 
 /** The kinds of calls that a model may serve, each with the path that clients call. */

@@ -4,6 +4,7 @@ import type { KeyAccess } from '../../http/caller.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { type CallKind, type DeployedModel, isCount } from '../core/call.ts'
 import { demoDeployment } from '../demo/demo-lane.ts'
+import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { isEndpoint, pathOfKind } from '../endpoints/table.ts'
 import type { LaneFor } from '../lanes.ts'
 import { createPriceBook, type PriceBook } from '../pricing/price-book.ts'
@@ -62,7 +63,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     const { price } = prices.factsOf(model)
     if (isEndpoint(kind)) return isEndpointPriced(kind, model, price)
     // Embeddings have no output to pay for.
-    return price !== undefined && (kind === 'embeddings' || price.rates.output !== undefined)
+    return price !== undefined && (isEmbedding(kind) || price.rates.output !== undefined)
   }
   const isRefused = (kind: CallKind, model: DeployedModel): boolean =>
     config.prices.unknown === 'refuse' && !isCount(kind) && !isPriced(kind, model)

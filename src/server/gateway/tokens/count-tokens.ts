@@ -53,6 +53,9 @@ export function estimateInputOf(call: Pick<Call, 'kind' | 'body' | 'headers'>): 
       const { messages, input, instructions, tools } = request
       return estimateForeignInputTokens({ system: instructions, messages: messages ?? input, tools })
     }
+    case 'gemini_embed':
+    case 'gemini_embed_batch':
+      return estimateForeignInputTokens({ messages: request['requests'] ?? request['content'] })
     case 'gemini':
     case 'gemini_count': {
       const { contents, tools } = request

@@ -23,7 +23,7 @@ export function geminiAsk({ kind, body, address }: Given, { values, doubled }: O
   const twice = doubled[0] ?? (config && otherConfig ? 'generationConfig' : undefined)
   if (twice !== undefined) throw invalid(`${twice} is given twice`)
   const { model, stream } = address
-  if (kind === 'gemini_count') return { model, modelSpan: nowhere, stream: false, maxTokens: 0 }
+  if (kind !== 'gemini') return { model, modelSpan: nowhere, stream: false, maxTokens: 0 }
   checkContents(body, contents)
   const span = config ?? otherConfig
   return { model, modelSpan: nowhere, stream, maxTokens: span ? maxTokensIn(body, span) : 0 }

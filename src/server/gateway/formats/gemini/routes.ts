@@ -23,11 +23,13 @@ const methods: ReadonlyMap<string, Method> = new Map([
   ['generateContent', { kind: 'gemini', stream: false }],
   ['streamGenerateContent', { kind: 'gemini', stream: true }],
   ['countTokens', { kind: 'gemini_count', stream: false }],
+  ['embedContent', { kind: 'gemini_embed', stream: false }],
+  ['batchEmbedContents', { kind: 'gemini_embed_batch', stream: false }],
 ])
 
 /** Model calls and the list of models in Google's format. */
 export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
-  // The three methods stand behind ids that hold slashes and colons, which clients send plain as well as encoded. Google's
+  // The methods stand behind ids that hold slashes and colons, which clients send plain as well as encoded. Google's
   // older client leaves `models/` out before an id that holds a slash.
   for (const [route, url] of [
     [geminiRoutes.generate, '/v1beta/models/*'],

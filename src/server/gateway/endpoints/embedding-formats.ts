@@ -1,0 +1,174 @@
+import { invalid } from '../../platform/errors.ts'
+import { countOf, isAbsent, type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
+import type { CallKind, DeployedModel, Target } from '../core/call.ts'
+import { tokenCount } from '../tokens/token-counts.ts'
+import { modelPath } from '../upstream/bedrock.ts'
+import { geminiPath, geminiResource, isOpenAi } from '../upstream/paths.ts'
+
+/** Calls for embeddings, in OpenAI's format and in Google's two. */
+export type EmbeddingKind = 'embeddings' | 'gemini_embed' | 'gemini_embed_batch'
+
+export const isEmbedding = (kind: CallKind): kind is EmbeddingKind =>
+  kind === 'embeddings' || kind === 'gemini_embed' || kind === 'gemini_embed_batch'
+
+/** What a client asks for, whatever its format. */
+interface Wanted {
+  readonly texts: readonly string[]
+  readonly dimensions?: number | undefined
+  /** Google's word for what the vectors are for, such as `RETRIEVAL_QUERY`. */
+  readonly taskType?: string | undefined
+  readonly isBase64: boolean
+}
+
+/** What an upstream answers. `tokens` is undefined where it states none. */
+export interface Embedded {
+  readonly vectors: readonly (readonly number[])[]
+  readonly tokens?: number | undefined
+}
+
+type Stated = Embedded & { readonly tokens: number }
+
+interface Client {
+  read(body: Json): Wanted
+  write(embedded: Stated, wanted: Wanted, model: string): object
+}
+
+const openAiClient: Client = {
+  read({ input, dimensions, encoding_format: encoding }) {
+    const texts = typeof input === 'string' ? [input] : listOf(input)
+    if (!texts.every(text => typeof text === 'string'))
+      throw invalid('input must be a string or an array of strings: this upstream takes no token ids')
+    return { texts, dimensions: dimensionsOf('dimensions', dimensions), isBase64: encoding === 'base64' }
+  },
+  write: ({ vectors, tokens }, { isBase64 }, model) => ({
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector,
+    })),
+    model,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  }),
+}
+
+const googleClient = (isBatch: boolean): Client => ({
+  read(body) {
+    const requests = isBatch ? recordsOf(body['requests']) : [body]
+    if (requests.length === 0) throw invalid('requests is required')
+    const [first = {}] = requests
+    return {
+      texts: requests.map(({ content }, at) => textOf(content, isBatch ? `requests[${at}].content` : 'content')),
+      dimensions: dimensionsOf('outputDimensionality', first['outputDimensionality'] ?? first['output_dimensionality']),
+      taskType: typeof first['taskType'] === 'string' ? first['taskType'] : undefined,
+      isBase64: false,
+    }
+  },
+  write({ vectors, tokens }) {
+    const embeddings = vectors.map(values => ({ values }))
+    const usageMetadata = { promptTokenCount: tokens, totalTokenCount: tokens }
+    return isBatch ? { embeddings, usageMetadata } : { embedding: embeddings[0], usageMetadata }
+  },
+})
+
+export const clientOf: Readonly<Record<EmbeddingKind, Client>> = {
+  embeddings: openAiClient,
+  gemini_embed: googleClient(false),
+  gemini_embed_batch: googleClient(true),
+}
+
+function textOf(content: unknown, field: string): string {
+  const parts = recordsOf(recordOf(content)['parts'])
+  if (parts.length === 0) throw invalid(`${field}.parts is required`)
+  if (!parts.every(({ text }) => typeof text === 'string'))
+    throw invalid(`${field}.parts must hold text: this upstream embeds nothing else`)
+  return parts.map(({ text }) => text).join('\n')
+}
+
+function dimensionsOf(field: string, value: unknown): number | undefined {
+  if (isAbsent(value)) return undefined
+  const count = countOf(value)
+  if (!count) throw invalid(`${field} must be an integer of 1 or more`)
+  return count
+}
+
+interface Upstream {
+  requests(wanted: Wanted, target: Target): readonly { readonly path: string; readonly body: object }[]
+  read(answer: Json): Embedded
+}
+
+const vectorOf = (value: unknown): readonly number[] => listOf(value).filter(each => typeof each === 'number')
+
+const openAi: Upstream = {
+  requests: ({ texts, dimensions }, { upstreamModel: model }) => [
+    { path: '/embeddings', body: { model, input: texts, ...(dimensions && { dimensions }) } },
+  ],
+  read: ({ data, usage }) => ({
+    vectors: recordsOf(data).map(({ embedding }) => vectorOf(embedding)),
+    tokens: tokenCount(recordOf(usage)['prompt_tokens']),
+  }),
+}
+
+const gemini: Upstream = {
+  requests({ texts, dimensions, taskType }, target) {
+    const model = geminiResource(target.upstreamModel)
+    const requests = texts.map(text => ({
+      model,
+      content: { parts: [{ text }] },
+      ...(dimensions && { outputDimensionality: dimensions }),
+      ...(taskType && { taskType }),
+    }))
+    return chunksOf(requests, 100).map(chunk => ({
+      path: geminiPath(target, 'batchEmbedContents'),
+      body: { requests: chunk },
+    }))
+  },
+  read: ({ embeddings, usageMetadata }) => ({
+    vectors: recordsOf(embeddings).map(({ values }) => vectorOf(values)),
+    tokens: tokenCount(recordOf(usageMetadata)['promptTokenCount']),
+  }),
+}
+
+const titan: Upstream = {
+  requests: ({ texts, dimensions }, { upstreamModel }) =>
+    texts.map(inputText => ({
+      path: modelPath(upstreamModel, 'invoke'),
+      body: { inputText, ...(dimensions && { dimensions }) },
+    })),
+  read: ({ embedding, inputTextTokenCount: tokens }) => ({
+    vectors: [vectorOf(embedding)],
+    tokens: tokenCount(tokens),
+  }),
+}
+
+const cohere: Upstream = {
+  requests: ({ texts, dimensions, taskType }, { upstreamModel }) =>
+    chunksOf(texts, 96).map(chunk => ({
+      path: modelPath(upstreamModel, 'invoke'),
+      body: {
+        texts: chunk,
+        input_type: taskType === 'RETRIEVAL_QUERY' ? 'search_query' : 'search_document',
+        ...(dimensions && { output_dimension: dimensions }),
+      },
+    })),
+  // Newer models name the type of the numbers.
+  read: ({ embeddings }) => ({
+    vectors: listOf(Array.isArray(embeddings) ? embeddings : recordOf(embeddings)['float']).map(vectorOf),
+  }),
+}
+
+/** How a model embeds; undefined for one that does not, as far as its provider and its name tell. */
+export function upstreamOf({ deployment, upstreamModel, protocol }: Target): Upstream | undefined {
+  if (isOpenAi(protocol)) return openAi
+  if (protocol === 'gemini') return deployment.google ? undefined : gemini
+  if (protocol !== 'bedrock-converse' && protocol !== 'bedrock-invoke') return undefined
+  if (/titan-embed/.test(upstreamModel)) return titan
+  return /cohere\.embed/.test(upstreamModel) ? cohere : undefined
+}
+
+/** True for a model that embeds by translation. */
+export const canEmbed = (model: DeployedModel, protocol: Target['protocol']): boolean =>
+  upstreamOf({ ...model, protocol }) !== undefined
+
+const chunksOf = <T>(all: readonly T[], size: number): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))

@@ -1,0 +1,35 @@
+import { isRecord, recordOf } from '../../platform/json.ts'
+import { parsedObject } from '../core/request.ts'
+import { readJson } from '../passthrough/answers.ts'
+import { rawGemini } from '../passthrough/gemini.ts'
+import type { Wire, WireCall } from '../passthrough/wire.ts'
+import { estimateInputOf } from '../tokens/count-tokens.ts'
+import { noTokens, tokenCount } from '../tokens/token-counts.ts'
+import { ownHeaders } from '../upstream/headers.ts'
+import { geminiPath, geminiResource } from '../upstream/paths.ts'
+
+/** Google's `embedContent` and `batchEmbedContents`, at Google. */
+export const rawGeminiEmbed: Wire = {
+  ...rawGemini,
+  request: attempt => ({
+    path: geminiPath(attempt.target, attempt.call.kind === 'gemini_embed' ? 'embedContent' : 'batchEmbedContents'),
+    headers: { ...ownHeaders },
+    body: withUpstreamName(attempt),
+    degraded: [],
+  }),
+  estimateInput: body => estimateInputOf({ kind: 'gemini_embed', body, headers: {} }),
+  readAnswer(body) {
+    const tokens = tokenCount(recordOf(recordOf(readJson(body))['usageMetadata'])['promptTokenCount'])
+    return { usage: { ...noTokens, input_tokens: tokens ?? 0, estimated: tokens === undefined }, stopReason: undefined }
+  },
+}
+
+/** Google wants the model of the path in the body too, so an alias must be replaced there. */
+function withUpstreamName({ call, ask, target }: WireCall): Buffer {
+  if (target.upstreamModel === ask.model) return call.body
+  const body = parsedObject(call.body)
+  const model = geminiResource(target.upstreamModel)
+  const named = <T>(request: T): T => (isRecord(request) && 'model' in request ? { ...request, model } : request)
+  const requests = body['requests']
+  return Buffer.from(JSON.stringify(named(Array.isArray(requests) ? { ...body, requests: requests.map(named) } : body)))
+}
