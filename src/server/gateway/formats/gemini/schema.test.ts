@@ -312,3 +312,9 @@ test('C4: cleaning is the same every time and leaves the original alone', () => 
     }),
   )
 })
+
+test('equal parameters are converted once, other ones by themselves', () => {
+  const parameters = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } })
+  assert.equal(cleanParameters(parameters('a')), cleanParameters(parameters('a')))
+  assert.deepEqual(cleanParameters(parameters('b')).schema?.['properties'], { b: { type: 'STRING' } })
+})

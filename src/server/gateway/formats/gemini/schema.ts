@@ -35,12 +35,53 @@ export function cleanSchema(input: unknown): CleanSchema {
   return { schema: cleaner.clean(input), isSimplified: cleaner.isSimplified }
 }
 
-/** The parameters of a function: always an object. `schema` is undefined for a function without any. */
-export function cleanParameters(input: unknown): Omit<CleanSchema, 'schema'> & { readonly schema?: Json } {
+interface CleanParameters {
+  /** Undefined for a function without any. */
+  readonly schema?: Json
+  readonly isSimplified: boolean
+}
+
+/** About what a few hundred sets of tools take. */
+const maxCachedCharacters = 4 * 1024 * 1024
+
+/** The parameters of a function: always an object. Agents send the same tools with each request of a session. */
+export const cleanParameters = cachedByText<CleanParameters>(maxCachedCharacters, input => {
   const cleaner = new Cleaner(input)
   const schema = cleaner.cleanRoot(input)
   const isEmpty = !isRecord(schema['properties'])
   return { isSimplified: cleaner.isSimplified, ...(!isEmpty && { schema }) }
+})
+
+/** Caches the results of `convert` by the JSON text of its input. Those unused for the longest time are evicted. */
+function cachedByText<T>(maxCharacters: number, convert: (input: unknown) => T): (input: unknown) => T {
+  // A Map keeps the order of insertion.
+  const results = new Map<string, T>()
+  let characters = 0
+  return input => {
+    const text = jsonText(input)
+    const known = text === undefined ? undefined : results.get(text)
+    const result = known ?? convert(input)
+    if (text === undefined || text.length > maxCharacters) return result
+    if (known === undefined) characters += text.length
+    else results.delete(text)
+    results.set(text, result)
+    for (const oldest of results.keys()) {
+      if (characters <= maxCharacters) break
+      results.delete(oldest)
+      characters -= oldest.length
+    }
+    return result
+  }
+}
+
+/** Undefined for what has no JSON text, or nests too deep to be written. */
+function jsonText(input: unknown): string | undefined {
+  try {
+    return JSON.stringify(input)
+  } catch {
+    // The reader of JSON goes deeper than its writer, and a schema is cut at a depth of its own.
+    return undefined
+  }
 }
 
 class Cleaner {

@@ -58,6 +58,8 @@ class ChatWriter {
   #usage = noTokens
   #finish = 'stop'
   #hasRole = false
+  /** A chunk without its delta. */
+  #aroundDelta: readonly string[] | undefined
 
   constructor(options: Options) {
     this.#options = options
@@ -144,14 +146,24 @@ class ChatWriter {
     if (open === undefined) return ''
     if (open === 'text') {
       this.#text += text
-      return this.#delta({ content: text })
+      return this.#prose('content', text)
     }
     if (open === 'thinking') {
       this.#thinking += text
-      return this.#delta({ reasoning_content: text })
+      return this.#prose('reasoning_content', text)
     }
     open.json += text
     return this.#callMore(open, open.input ? open.input.push(text) : text)
+  }
+
+  /** Nearly all chunks bring text: they are put together without an object to walk. */
+  #prose(field: 'content' | 'reasoning_content', text: string): string {
+    if (!this.#options.stream) return ''
+    const role = this.#role()
+    // No quote within a string is bare, so this stands in one place only.
+    this.#aroundDelta ??= this.#delta({}).split('"delta":{}')
+    const [head, tail] = this.#aroundDelta
+    return `${role}${head}"delta":{"${field}":${JSON.stringify(text)}}${tail}`
   }
 
   #callMore({ index, input }: Call, text: string): string {
