@@ -11,7 +11,7 @@ export const groups = [
   { letter: 'B', about: 'keys and budgets', cases: 6 },
   { letter: 'P', about: 'other endpoints', cases: 39 },
   { letter: 'G', about: 'what Claude Code needs', cases: 12 },
-  { letter: 'N', about: 'nothing invented, nothing lost', cases: 11 },
+  { letter: 'F', about: 'nothing invented, nothing lost', cases: 11 },
 ] as const
 
 /** Every case by its id. */

@@ -40,7 +40,7 @@ const messages = [{ role: 'user', content: 'what hums?' }]
 for (const stream of [false, true]) {
   const how = stream ? 'streamed' : 'whole'
 
-  test(`N11, anthropic-messages: citations are annotations of Chat, ${how}`, async t => {
+  test(`F11, anthropic-messages: citations are annotations of Chat, ${how}`, async t => {
     const path = '/v1/chat/completions'
     const answers = await answered(t, { path, request: { messages, stream }, stream })
     const said = answers
@@ -53,7 +53,7 @@ for (const stream of [false, true]) {
     )
   })
 
-  test(`N11, anthropic-messages: citations are annotations of Responses, ${how}`, async t => {
+  test(`F11, anthropic-messages: citations are annotations of Responses, ${how}`, async t => {
     const answers = await answered(t, { path: '/v1/responses', request: { input: 'what hums?', stream }, stream })
     const expected = { type: 'url_citation', ...page, start_index: 0, end_index: 9 }
     const added = answers.filter(({ type }) => type === 'response.output_text.annotation.added')
@@ -68,7 +68,7 @@ for (const stream of [false, true]) {
     assert.deepEqual(annotations, [[], [expected]])
   })
 
-  test(`N11, anthropic-messages: citations ground Gemini’s answer, ${how}`, async t => {
+  test(`F11, anthropic-messages: citations ground Gemini’s answer, ${how}`, async t => {
     const operation = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
     const path = `/v1beta/models/test-model:${operation}`
     const answers = await answered(t, { path, request: { contents: [{ parts: [{ text: 'what hums?' }] }] }, stream })
@@ -82,7 +82,7 @@ for (const stream of [false, true]) {
 }
 
 for (const stream of [false, true]) {
-  test(`N11, openai-chat: pages that a Chat upstream cites stand behind the text, ${stream ? 'streamed' : 'whole'}`, async t => {
+  test(`F11, openai-chat: pages that a Chat upstream cites stand behind the text, ${stream ? 'streamed' : 'whole'}`, async t => {
     const named = { type: 'url_citation', url_citation: { url: 'https://b.example', title: 'In the text' } }
     const annotations = [{ type: 'url_citation', url_citation: page }, named]
     const spoken = { role: 'assistant', content: 'Bees hum (https://b.example).' }

@@ -32,7 +32,7 @@ const clientTools = [
 
 for (const protocol of translated) {
   for (const [definition, input, words] of clientTools) {
-    test(`N11, ${protocol}: ${definition.type} is a function there, and its calls come back under its name`, async t => {
+    test(`F11, ${protocol}: ${definition.type} is a function there, and its calls come back under its name`, async t => {
       const { post, stream, sentText } = await startPair(t, protocol, {
         script: [{ tool_calls: [{ name: definition.name, input }] }],
       })
@@ -48,7 +48,7 @@ for (const protocol of translated) {
     })
   }
 
-  test(`N11, ${protocol}: a forced client tool and its history are carried`, async t => {
+  test(`F11, ${protocol}: a forced client tool and its history are carried`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const response = await post({
       tools: [{ type: 'bash_20250124', name: 'bash' }, tool],
@@ -65,7 +65,7 @@ for (const protocol of translated) {
   })
 
   for (const kind of ['regex', 'bm25']) {
-    test(`N11, ${protocol}: a search for tools by ${kind} is reported: all tools are there without it`, async t => {
+    test(`F11, ${protocol}: a search for tools by ${kind} is reported: all tools are there without it`, async t => {
       const { post, sentText } = await startPair(t, protocol, { script: [{}] })
       const name = `tool_search_tool_${kind}`
       const search = { type: `${name}_20251119`, name }
@@ -81,7 +81,7 @@ for (const protocol of translated) {
   }
 }
 
-test('N11, anthropic-messages: a passthrough keeps the client’s tools as they are', async t => {
+test('F11, anthropic-messages: a passthrough keeps the client’s tools as they are', async t => {
   const { post, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
   const tools = clientTools.map(([definition]) => definition)
   await post({ tools })

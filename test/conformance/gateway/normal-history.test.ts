@@ -27,7 +27,7 @@ const pictures = [
 const typeNamed = (kind: string) => new RegExp(`image/${kind}|"format":"${kind}"`)
 
 for (const protocol of translated) {
-  test(`N8, ${protocol}: the declared type of an image is that of its bytes, also in a tool result`, async t => {
+  test(`F8, ${protocol}: the declared type of an image is that of its bytes, also in a tool result`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     for (const [declared, data, kind] of pictures) {
       const inUser = await post({ messages: [user({ type: 'text', text: 'see' }, image(declared, data))] })
@@ -40,7 +40,7 @@ for (const protocol of translated) {
     assert.doesNotMatch(degradedOf(await post({ messages: [user(imageBlock)] })), /media_type/)
   })
 
-  test(`N10, ${protocol}: calls in the history of a request without tools are valid, and nothing is offered`, async t => {
+  test(`F10, ${protocol}: calls in the history of a request without tools are valid, and nothing is offered`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const { messages } = afterCall('what was seen')
     const response = await post({ messages })
@@ -52,7 +52,7 @@ for (const protocol of translated) {
     if (isRefused) assert.match(sentText(), /"tool_choice":\{"type":"none"\}/)
   })
 
-  test(`N10, ${protocol}: a result without its call is text behind the results that have one`, async t => {
+  test(`F10, ${protocol}: a result without its call is text behind the results that have one`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const messages = [hi, assistant(call('toolu_1')), user(result('toolu_9', 'from before'), result('toolu_1', 'seen'))]
     const response = await post({ tools: [tool], messages })
@@ -62,13 +62,13 @@ for (const protocol of translated) {
     assert.doesNotMatch(sentText(), /"(tool_call_id|call_id|toolUseId|id)":"toolu_9"/)
   })
 
-  test(`N10, ${protocol}: an image in a result without its call reaches the model`, async t => {
+  test(`F10, ${protocol}: an image in a result without its call reaches the model`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     await post({ messages: [user(result('toolu_9', [{ type: 'text', text: 'a picture' }, imageBlock]))] })
     assert.ok(sentText().includes('a picture') && sentText().includes(pixel))
   })
 
-  test(`N10, ${protocol}: calls with one id become different ones, each with its own result`, async t => {
+  test(`F10, ${protocol}: calls with one id become different ones, each with its own result`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const messages = [
       hi,
@@ -93,7 +93,7 @@ const claudeNames: Partial<Record<SpokenProtocol, string>> = {
   'bedrock-converse': 'anthropic.claude-sonnet-5-v1:0',
 }
 for (const [protocol, upstreamModel] of Object.entries(claudeNames) as [(typeof translated)[number], string][]) {
-  test(`N10, ${protocol}: blanks at the end of a prefill do not reach Claude`, async t => {
+  test(`F10, ${protocol}: blanks at the end of a prefill do not reach Claude`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}], changes: { upstreamModel } })
     for (const content of ['The answer is \n', [{ type: 'text', text: 'The answer is \n' }]]) {
       const response = await post({ messages: [hi, { role: 'assistant', content }] })
@@ -108,7 +108,7 @@ for (const [protocol, upstreamModel] of Object.entries(claudeNames) as [(typeof 
 const chat = { path: '/v1/chat/completions' }
 const chatCall = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }
 
-test('N10, anthropic-messages: a Chat client with calls in its history and no tools is no error', async t => {
+test('F10, anthropic-messages: a Chat client with calls in its history and no tools is no error', async t => {
   const { post, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
   const messages = [
     hi,
@@ -125,7 +125,7 @@ test('N10, anthropic-messages: a Chat client with calls in its history and no to
   assert.deepEqual(choice, { type: 'none' })
 })
 
-test('N10, anthropic-messages: a Chat client’s orphan results, doubled ids and blank prefill are corrected', async t => {
+test('F10, anthropic-messages: a Chat client’s orphan results, doubled ids and blank prefill are corrected', async t => {
   const { post, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
   const called = { role: 'assistant', content: null, tool_calls: [chatCall] }
   const answered = (content: string) => ({ role: 'tool', tool_call_id: 'call_1', content })
@@ -143,7 +143,7 @@ test('N10, anthropic-messages: a Chat client’s orphan results, doubled ids and
 })
 
 for (const model of ['claude-sonnet-5', 'kimi-k3']) {
-  test(`N10, anthropic-messages: unsigned thinking and ${model} behind an address of its own`, async t => {
+  test(`F10, anthropic-messages: unsigned thinking and ${model} behind an address of its own`, async t => {
     const { ask, sentText } = await startPair(t, 'anthropic-messages', {
       script: [{}],
       changes: { upstreamModel: model, provider: 'acme' },
@@ -155,7 +155,7 @@ for (const model of ['claude-sonnet-5', 'kimi-k3']) {
 }
 
 for (const protocol of everyProtocol) {
-  test(`N10, ${protocol}: unsigned thinking of another model is no error`, async t => {
+  test(`F10, ${protocol}: unsigned thinking of another model is no error`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const thought = { type: 'thinking', thinking: 'a thought of mine', signature: '' }
     const messages = [hi, assistant(thought, { type: 'text', text: 'so' }), hi]
@@ -186,7 +186,7 @@ for (const [how, last] of forgotten) {
     ['Chat', '/v1/chat/completions'],
     ['Gemini', '/v1beta/models/test-model:streamGenerateContent?alt=sse'],
   ] as const) {
-    test(`N10, gemini: counts that its last chunk has ${how} stand for a client of ${format}`, async t => {
+    test(`F10, gemini: counts that its last chunk has ${how} stand for a client of ${format}`, async t => {
       const { app } = await startPair(t, 'gemini', { script: [{ frames }] })
       const contents = [{ parts: [{ text: 'hi' }] }]
       const body =

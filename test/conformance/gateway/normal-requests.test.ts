@@ -12,7 +12,7 @@ const billing = (hash: string) => ({
 const rules = { type: 'text', text: 'You are Claude Code.' }
 
 for (const protocol of translated) {
-  test(`N3, ${protocol}: the block of Claude Code that changes with each request stays here and is reported`, async t => {
+  test(`F3, ${protocol}: the block of Claude Code that changes with each request stays here and is reported`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const sent: string[] = []
     for (const hash of ['0a1b2', '3c4d5']) {
@@ -26,7 +26,7 @@ for (const protocol of translated) {
     assert.equal(sent[0], sent[1])
   })
 
-  test(`N3, ${protocol}: it also goes from instructions in one string, and from those that hold nothing else`, async t => {
+  test(`F3, ${protocol}: it also goes from instructions in one string, and from those that hold nothing else`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}] })
     const response = await post({ system: `${billing('0a1b2').text}\n\nYou are Claude Code.` })
     assert.match(degradedOf(response), /system=billing_header_dropped/)
@@ -36,7 +36,7 @@ for (const protocol of translated) {
   })
 }
 
-test('N3, anthropic-messages: passthrough keeps it', async t => {
+test('F3, anthropic-messages: passthrough keeps it', async t => {
   const { post, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
   await post({ system: [billing('0a1b2'), rules] })
   assert.deepEqual(sent()['system'], [billing('0a1b2'), rules])
@@ -67,7 +67,7 @@ for (const protocol of translated) {
     ],
   })
 
-  test(`N5, ${protocol}: names that it refuses go out as legal ones, the same everywhere and in every request`, async t => {
+  test(`F5, ${protocol}: names that it refuses go out as legal ones, the same everywhere and in every request`, async t => {
     const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
     for (const name of oddNames) {
       await ask(usingTools(name))
@@ -83,7 +83,7 @@ for (const protocol of translated) {
     }
   })
 
-  test(`N5, ${protocol}: the client reads its own names, streamed and whole`, async t => {
+  test(`F5, ${protocol}: the client reads its own names, streamed and whole`, async t => {
     const { ask, stream, sentText } = await startPair(t, protocol, {
       script: ({ rawBody }) => ({
         tool_calls: namesIn(rawBody.toString()).map(name => ({ name, input: { what: 'it' } })),
@@ -105,7 +105,7 @@ for (const protocol of translated) {
     assert.ok(!sentText().includes(long))
   })
 
-  test(`N5, ${protocol}: a name that looks like a shortened one stays another tool`, async t => {
+  test(`F5, ${protocol}: a name that looks like a shortened one stays another tool`, async t => {
     const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
     await ask({ tools: [named(long)] })
     const [shortened = ''] = namesIn(sentText())
@@ -116,7 +116,7 @@ for (const protocol of translated) {
 }
 
 for (const protocol of everyProtocol.filter(protocol => protocol !== 'openai-chat')) {
-  test(`N5, ${protocol}: a Chat client reads its own names too, and may send them back`, async t => {
+  test(`F5, ${protocol}: a Chat client reads its own names too, and may send them back`, async t => {
     const { app, sentText } = await startPair(t, protocol, {
       script: ({ rawBody }) => ({ tool_calls: [{ name: namesIn(rawBody.toString())[0] ?? '', input: {} }] }),
     })
