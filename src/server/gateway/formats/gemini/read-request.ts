@@ -3,6 +3,7 @@ import { isAbsent, isRecord, type Json } from '../../../platform/json.ts'
 import type { ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
+import { extrasFor } from '../shared/extras.ts'
 import { isAnthropics } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import { camelCase, field, objectField } from './fields.ts'
@@ -27,6 +28,7 @@ export const geminiClient: ClientFormat = (request, context) => {
   addContents(contents, { conversation, note })
   const { upstreamModel } = target
   const { settings, hints, showsThoughts } = generationSettings(config, { upstreamModel, note, isForced })
+  const extras = extrasFor(target, shared(config))
   const body = canonicalRequest(context, {
     settings,
     conversation: conversation.finish(),
@@ -35,9 +37,10 @@ export const geminiClient: ClientFormat = (request, context) => {
     choice,
     // Google caches by itself what comes again, and an agent with tools comes again. Our choice.
     isCached: tools.wire.length > 0 && isAnthropics(target),
+    extras,
   })
   noteUnused(request, '', note)
-  noteUnused(config, 'generationConfig.', note)
+  noteUnused(withoutCarried(config, extras), 'generationConfig.', note)
   const writer = createGeminiWriter({
     id: requestId.slice(requestId.indexOf('_') + 1),
     model,
@@ -62,6 +65,23 @@ function countedRequest(request: Json): Json {
   const whole = objectField(request, 'generateContentRequest')
   return Object.keys(whole).length > 0 ? whole : request
 }
+/** Settings that other formats have as well, by their names there. */
+const sharedNames = {
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+} as const
+
+const shared = (config: Json): Json =>
+  Object.fromEntries(Object.entries(sharedNames).map(([own, name]) => [name, field(config, own)]))
+
+const withoutCarried = (config: Json, extras: Json): Json =>
+  Object.fromEntries(
+    Object.entries(config).filter(([spelling]) => {
+      const own = camelCase(spelling)
+      return !(own in sharedNames) || !(sharedNames[own as keyof typeof sharedNames] in extras)
+    }),
+  )
 
 function configOf(request: Json): Json {
   const config = field(request, 'generationConfig')

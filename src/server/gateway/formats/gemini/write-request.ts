@@ -14,6 +14,7 @@ const handled = new Set([
   'messages',
   'model',
   'output_config',
+  'extras',
   'output_format',
   'stop_sequences',
   'stream',

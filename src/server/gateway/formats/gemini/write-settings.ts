@@ -1,6 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { countOf, isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CanonicalRequest } from '../../core/codec.ts'
+import { extrasOf } from '../shared/extras.ts'
 import { cleanSchema } from './schema.ts'
 import { type Losses, type ModelTraits, type ThinkingControl, type ThinkingLevel, thinkingLevels } from './traits.ts'
 
@@ -15,6 +16,7 @@ const maxStopSequences = 5
 /** The `generationConfig` of a request. */
 export function generationConfigOf(request: CanonicalRequest, options: Options): Json {
   const { traits, losses } = options
+  const { seed, presence_penalty: presencePenalty, frequency_penalty: frequencyPenalty } = extrasOf(request)
   const config = {
     maxOutputTokens: outputTokensOf(request, options),
     temperature: numberOf(request, 'temperature', losses),
@@ -23,6 +25,9 @@ export function generationConfigOf(request: CanonicalRequest, options: Options):
     stopSequences: stopSequencesOf(request, losses),
     ...responseSchemaOf(request, options),
     thinkingConfig: thinkingConfigOf(request, traits, losses),
+    seed,
+    presencePenalty,
+    frequencyPenalty,
   }
   return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
 }

@@ -4,6 +4,7 @@ import type { ClientFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
+import { extrasFor } from '../shared/extras.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addChatMessages } from './read-messages.ts'
 import { chatTools } from './read-tools.ts'
@@ -18,6 +19,7 @@ export const chatClient: ClientFormat = (request, context) => {
   const { tools, choice, isForced, isLegacy } = chatTools(request, note)
   const conversation = createConversation(note)
   addChatMessages(request['messages'] as readonly unknown[], conversation, note)
+  const extras = extrasFor(target, request)
   const paths = { effort: 'reasoning_effort', format: 'response_format' }
   const body = canonicalRequest(context, {
     settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
@@ -25,9 +27,10 @@ export const chatClient: ClientFormat = (request, context) => {
     hints: textBlocks(jsonHint(request['response_format'], 'response_format', note)),
     tools,
     choice,
-    isCached: !isAbsent(request['prompt_cache_key']),
+    isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),
+    extras,
   })
-  noteUnused(request, used, note)
+  noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
   const writer = createChatWriter({
     id: `chatcmpl-${requestId.slice(requestId.indexOf('_') + 1)}`,
     createdAt,

@@ -3,6 +3,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
+import { extrasOf } from '../shared/extras.ts'
 import { effortOf, isOpenAi, type ReasoningModel, reasoningModelOf } from './reasoning.ts'
 import type { Conversion } from './write-content.ts'
 import { chatMessages } from './write-messages.ts'
@@ -25,6 +26,7 @@ const knownFields = new Set([
   'output_config',
   'output_format',
   'metadata',
+  'extras',
 ])
 
 /** A request in Anthropic's format as one for `/chat/completions`. */
@@ -56,6 +58,7 @@ export function chatRequest(request: CanonicalRequest, context: CodecContext): U
       ...formatSettings(request, lose),
       ...(effort !== undefined && { reasoning_effort: effort }),
       ...userSettings(request, context, lose),
+      ...extrasOf(request),
       ...(context.stream && { stream: true, stream_options: { include_usage: true } }),
     },
     degraded,

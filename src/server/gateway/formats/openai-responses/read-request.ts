@@ -4,6 +4,7 @@ import type { ClientFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
+import { extrasFor } from '../shared/extras.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
@@ -19,6 +20,7 @@ export const responsesClient: ClientFormat = (request, context) => {
   const conversation = createConversation(note)
   conversation.addSystem(textBlocks(request['instructions']), 'instructions')
   addInput(request['input'], conversation, note)
+  const extras = extrasFor(target, { ...request, verbosity: recordOf(request['text'])['verbosity'] })
   const paths = { effort: 'reasoning.effort', format: 'text.format' }
   const body = canonicalRequest(context, {
     settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
@@ -26,9 +28,10 @@ export const responsesClient: ClientFormat = (request, context) => {
     hints: textBlocks(jsonHint(recordOf(request['text'])['format'], 'text.format', note)),
     tools,
     choice,
-    isCached: !isAbsent(request['prompt_cache_key']),
+    isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),
+    extras,
   })
-  noteDropped(request, note)
+  noteDropped(request, extras, note)
   const key = requestId.slice(requestId.indexOf('_') + 1)
   const echo = echoOf(request)
   return {
@@ -62,13 +65,13 @@ function checkServable(request: Json): void {
   if (request['background'] === true) throw invalid('background: a response is made while its caller waits')
 }
 
-function noteDropped(request: Json, note: Note): void {
+function noteDropped(request: Json, extras: Json, note: Note): void {
   const { verbosity } = recordOf(request['text'])
-  if (!isAbsent(verbosity) && verbosity !== 'medium') note('text.verbosity')
+  if (!isAbsent(verbosity) && verbosity !== 'medium' && !('verbosity' in extras)) note('text.verbosity')
   const include: readonly unknown[] = Array.isArray(request['include']) ? request['include'] : []
   for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
   if (request['store'] === true) note('store', 'not_kept')
-  noteUnused(request, used, note)
+  noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
 }
 
 /** The response's own fields that repeat the request, as OpenAI's do. */

@@ -3,6 +3,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { compact, isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
+import { extrasOf } from '../shared/extras.ts'
 import { fitsStrict, type ModelTraits, type Note, traitsOf } from './conversion.ts'
 import { reasoningField } from './reasoning.ts'
 import { blocksOf, noEquivalent } from './write-content.ts'
@@ -13,12 +14,14 @@ export function responsesRequest(request: CanonicalRequest, context: CodecContex
   const degraded: Degradation[] = []
   const note: Note = (path, action) => void degraded.push({ path, action })
   const traits = traitsOf(context.upstreamModel)
+  const { verbosity: _, ...settings } = extrasOf(request)
   const body = compact({
     ...promptFields(request, context, note),
     max_output_tokens: outputLimit(request['max_tokens'], note),
     ...samplingFields(request, traits, note),
     service_tier: serviceTier(request['service_tier'], note),
     ...userFields(request['metadata'], note),
+    ...settings,
     store: false,
     include: traits.reasons ? ['reasoning.encrypted_content'] : undefined,
     stream: context.stream || undefined,
@@ -48,7 +51,7 @@ function promptFields(request: Json, { upstreamModel, reasoning }: CodecContext,
     input: inputItems(request['messages'], { note, seal: traits.reasons ? reasoning : undefined }),
     ...toolFields(request, note),
     reasoning: reasoningField(request, traits, note),
-    text: textField(request, note),
+    text: withVerbosity(textField(request, note), extrasOf(request)['verbosity']),
   })
 }
 
@@ -95,6 +98,9 @@ function userFields(metadata: unknown, note: Note): Json {
   return { safety_identifier: id, prompt_cache_key: id }
 }
 
+const withVerbosity = (text: Json | undefined, verbosity: unknown): Json | undefined =>
+  verbosity === undefined ? text : { ...text, verbosity }
+
 function textField(request: Json, note: Note): Json | undefined {
   const config = isRecord(request['output_config']) ? request['output_config'] : {}
   const path = config['format'] ? 'output_config.format' : 'output_format'
@@ -112,7 +118,7 @@ function textField(request: Json, note: Note): Json | undefined {
 /** Carried or listed above. `cache_control` is neither: the provider caches prompts on its own. */
 const known = new Set([
   ...['model', 'messages', 'max_tokens', 'stream', 'system', 'tools', 'tool_choice', 'temperature', 'top_p'],
-  ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control'],
+  ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control', 'extras'],
 ])
 
 function noteUnknown(request: Json, note: Note): void {

@@ -2,6 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import type { Json } from '../../../platform/json.ts'
 import type { ClientContext } from '../../core/client-format.ts'
 import { type Block, textBlocks } from './content-parts.ts'
+import { withExtras } from './extras.ts'
 import type { Note } from './settings.ts'
 import type { ToolSet } from './tools.ts'
 
@@ -133,11 +134,13 @@ interface Parts {
   readonly choice: Json
   /** True when the client names a cache for its prompt: Anthropic's format caches only what is marked. */
   readonly isCached: boolean
+  /** Settings that Anthropic's vocabulary lacks, and the upstream's format has. */
+  readonly extras: Json
 }
 
 /** A request in Anthropic's format. Its keys always come in the same order, so that equal requests give equal bytes. */
 export function canonicalRequest({ model, stream }: Pick<ClientContext, 'model' | 'stream'>, parts: Parts): Json {
-  const { settings, conversation, hints, tools, choice, isCached } = parts
+  const { settings, conversation, hints, tools, choice, isCached, extras } = parts
   const system = [...conversation.system, ...hints]
   return {
     model,
@@ -148,5 +151,6 @@ export function canonicalRequest({ model, stream }: Pick<ClientContext, 'model' 
     ...(tools.wire.length > 0 && { tools: tools.wire }),
     ...choice,
     ...(isCached && { cache_control: { type: 'ephemeral' } }),
+    ...withExtras(extras),
   }
 }

@@ -1,0 +1,41 @@
+import type { Protocol } from '../../../config/config.ts'
+import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
+
+/**
+ * Settings that the vocabulary of a canonical request lacks and that formats share, by OpenAI's names. They stand in the
+ * request's own member `extras`, and only where its upstream's format has them: no other can get one by accident.
+ */
+const carriedBy: Partial<Record<Protocol, readonly string[]>> = {
+  'openai-chat': [
+    ...['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'prediction', 'metadata'],
+    ...['service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'verbosity'],
+  ],
+  'openai-responses': ['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'verbosity'],
+  gemini: ['seed', 'presence_penalty', 'frequency_penalty'],
+}
+
+/** Servers that are only compatible may refuse what is OpenAI's own. */
+const ownOfOpenAi: ReadonlySet<string> = new Set([
+  ...['prediction', 'metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'verbosity'],
+])
+const takesOwn: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
+
+interface Upstream {
+  readonly protocol: Protocol
+  readonly deployment: { readonly provider: string }
+}
+
+/** The settings among `given`, by OpenAI's names, that the upstream's format has. */
+export function extrasFor({ protocol, deployment }: Upstream, given: Json): Json {
+  const names = carriedBy[protocol] ?? []
+  const taken = names.filter(
+    name => !isAbsent(given[name]) && (!ownOfOpenAi.has(name) || takesOwn.has(deployment.provider)),
+  )
+  return Object.fromEntries(taken.map(name => [name, given[name]]))
+}
+
+/** The extras of a canonical request; empty for most. */
+export const extrasOf = (request: Json): Json => recordOf(request['extras'])
+
+/** As the member of a canonical request; nothing without any. */
+export const withExtras = (extras: Json): Json => (Object.keys(extras).length > 0 ? { extras } : {})
