@@ -5,12 +5,12 @@ import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
 import { startPair } from './setup.ts'
 
 const words = [{ role: 'user', content: 'hi' }]
-const chat = { path: '/v1/chat/completions', body: (changes: object) => ({ messages: words, ...changes }) }
-const responses = {
+const chat: Client = { path: '/v1/chat/completions', body: (changes: object) => ({ messages: words, ...changes }) }
+const responses: Client = {
   path: '/v1/responses',
   body: (changes: object) => ({ messages: undefined, max_tokens: undefined, input: 'hi', ...changes }),
 }
-const gemini = {
+const gemini: Client = {
   path: '/v1beta/models/test-model:generateContent',
   body: (generationConfig: object) => ({
     ...{ model: undefined, messages: undefined, max_tokens: undefined },
@@ -19,8 +19,13 @@ const gemini = {
   }),
 }
 
+interface Client {
+  readonly path: string
+  readonly body: (changes: object) => object
+}
+
 interface Fate {
-  readonly client: typeof chat
+  readonly client: Client
   readonly protocol: SpokenProtocol
   readonly provider: string
   readonly model: string

@@ -65,6 +65,7 @@ function countedRequest(request: Json): Json {
   const whole = objectField(request, 'generateContentRequest')
   return Object.keys(whole).length > 0 ? whole : request
 }
+
 /** Settings that other formats have as well, by their names there. */
 const sharedNames = {
   seed: 'seed',
