@@ -12,6 +12,7 @@ import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
 import type { Carried } from './carried.ts'
 import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
+import { checkModelSettings } from './model-defaults.ts'
 import { checkRunDefaults } from './run-defaults.ts'
 import type { AgentFilter, AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
 import { versionDiff } from './version-diff.ts'
@@ -69,6 +70,7 @@ export function createAgents({ store, defaults, isRuntime, ownsModels, carried, 
     if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope)
       throw new AppError('forbidden', 'forbidden')
     checkRunDefaults(write.config)
+    checkModelSettings(write.config)
     for (const [field, runtime] of [
       ['runtime', write.runtime],
       ['harness', write.harness],

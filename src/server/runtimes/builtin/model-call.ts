@@ -5,6 +5,7 @@ import type { Call, Outcome, Sink } from '../../gateway/core/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { listOf, recordOf } from '../../platform/json.ts'
 import { OutboundRefused } from '../../platform/outbound.ts'
 import { usedUpBudget } from '../endings.ts'
 import type { Payer, RunPrompt, RunSession } from '../runtime.ts'
@@ -46,7 +47,7 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
   const call: Call = {
     kind: 'messages',
     body: Buffer.from(JSON.stringify({ ...request.body, stream: true })),
-    headers: {},
+    headers: fallbackHeader(session),
     query: '',
     requestId: newId('req'),
     caller: payer,
@@ -76,6 +77,12 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
     return { failure: { type: 'model_request_failed_error', message, isPassing: true } }
   }
   return { answer }
+}
+
+/** Further models of the agent's settings, for the router. */
+function fallbackHeader({ config }: RunSession): Record<string, string> {
+  const names = listOf(recordOf(config['model_settings'])['fallbacks']).filter(name => typeof name === 'string')
+  return names.length === 0 ? {} : { 'x-switchyard-fallbacks': names.join(', ') }
 }
 
 const maxRefusalBytes = 64 * 1024

@@ -1,3 +1,4 @@
+import { isAbsent, type Json, recordOf } from '../../platform/json.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import { placeOf } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
@@ -25,11 +26,13 @@ export function modelRequestBody({
   messages,
   tools,
 }: RequestParts): Readonly<Record<string, unknown>> {
-  const maxTokens = session.config['max_tokens']
+  const settings = recordOf(session.config['model_settings'])
+  const maxTokens = settings['max_tokens'] ?? session.config['max_tokens']
   const enabled = [...tools.values()].filter(({ policy }) => policy !== 'deny')
   return {
     model: prompt.model,
     max_tokens: Number.isInteger(maxTokens) && Number(maxTokens) > 0 ? maxTokens : defaultMaxTokens,
+    ...samplingOf(settings),
     system: systemBlocks(prompt.system ?? session.system, session, { memories, hasTools: enabled.length > 0 }),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && {
@@ -39,6 +42,16 @@ export function modelRequestBody({
         input_schema: tool.inputSchema,
       })),
     }),
+  }
+}
+
+/** The agent's settings in the words of the Messages API. */
+function samplingOf({ effort, thinking, temperature, top_p }: Json): Json {
+  return {
+    ...(isAbsent(effort) ? {} : { output_config: { effort } }),
+    ...(isAbsent(thinking) ? {} : { thinking }),
+    ...(isAbsent(temperature) ? {} : { temperature }),
+    ...(isAbsent(top_p) ? {} : { top_p }),
   }
 }
 

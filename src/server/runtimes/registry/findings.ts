@@ -1,4 +1,4 @@
-import { isRecord, recordsOf } from '../../platform/json.ts'
+import { isRecord, recordOf, recordsOf } from '../../platform/json.ts'
 import type { ApiSpec, Finding, Wishes } from '../runtime.ts'
 import { toolFindings } from './tool-findings.ts'
 
@@ -21,9 +21,16 @@ export function findingsFor(spec: Spec, { tools, config, environment }: Wishes):
   return [
     ...(environment === undefined ? [] : environmentFindings(spec, environment)),
     ...toolFindings({ spec, tools, servers }),
+    ...(spec === 'builtin' ? [] : settingFindings(config['model_settings'])),
     ...(servers.length > 0 && spec !== 'claude_managed_agents' ? [noServers] : []),
   ]
 }
+
+/** Other runtimes call their models themselves. */
+const settingFindings = (settings: unknown): Finding[] =>
+  Object.entries(recordOf(settings)).flatMap(([name, value]) =>
+    isGiven(value) ? [{ field: `config.model_settings.${name}` }] : [],
+  )
 
 const noServers: Finding = {
   field: 'config.mcp_servers',

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findingsFor } from './findings.ts'
+
+test('runtimes that call models themselves name the model settings that they cannot carry', () => {
+  const config = { model_settings: { effort: 'low', temperature: 1, top_p: null } }
+  assert.deepEqual(findingsFor('builtin', { tools: [], config }), [])
+  for (const spec of ['acp', 'opencode', 'cursor', 'claude_managed_agents'] as const)
+    assert.deepEqual(findingsFor(spec, { tools: [], config }), [
+      { field: 'config.model_settings.effort' },
+      { field: 'config.model_settings.temperature' },
+    ])
+})
