@@ -54,6 +54,13 @@ export const openAiError = (error: ErrorCode, message: string, code: string | nu
   error: { message, type: kinds[error].type, param: null, code },
 })
 
+const stored = {
+  access: 'key',
+  errorShape: 'openai',
+  isForPrograms: true,
+  params: Type.Object({ response_id: Type.String({ minLength: 1, maxLength: 200 }) }),
+} as const
+
 export const openAiRoutes = {
   chat: route({
     ...base,
@@ -113,7 +120,57 @@ export const openAiRoutes = {
         open,
       ),
     },
-    summary: 'Make a response, in OpenAI’s format; nothing is stored, so each call brings its whole input',
+    summary: 'Make a response, in OpenAI’s format; `previous_response_id` goes on from a stored one',
+  }),
+  response: route({
+    ...stored,
+    id: 'openai.response',
+    method: 'GET',
+    path: '/v1/responses/{response_id}',
+    aliases: ['/responses/{response_id}'],
+    query: Type.Object({ stream: Type.Optional(Type.Boolean()) }, open),
+    responses: { 200: Type.Object({ id: Type.String(), object: Type.Literal('response') }, open) },
+    summary: 'Read a stored response of your own',
+  }),
+  deleteResponse: route({
+    ...stored,
+    id: 'openai.deleteResponse',
+    method: 'DELETE',
+    path: '/v1/responses/{response_id}',
+    aliases: ['/responses/{response_id}'],
+    responses: { 200: Type.Object({ id: Type.String(), object: Type.String(), deleted: Type.Boolean() }) },
+    summary: 'Delete a stored response of your own, with its contents',
+  }),
+  responseInput: route({
+    ...stored,
+    id: 'openai.responseInput',
+    method: 'GET',
+    path: '/v1/responses/{response_id}/input_items',
+    aliases: ['/responses/{response_id}/input_items'],
+    query: Type.Object(
+      {
+        after: Type.Optional(Type.String()),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+        order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
+      },
+      open,
+    ),
+    responses: {
+      200: Type.Object(
+        { object: Type.Literal('list'), data: Type.Array(Type.Unknown()), has_more: Type.Boolean() },
+        open,
+      ),
+    },
+    summary: 'List the input items of a stored response, the newest first',
+  }),
+  cancelResponse: route({
+    ...stored,
+    id: 'openai.cancelResponse',
+    method: 'POST',
+    path: '/v1/responses/{response_id}/cancel',
+    aliases: ['/responses/{response_id}/cancel'],
+    responses: { 200: Type.Object({ id: Type.String(), object: Type.Literal('response') }, open) },
+    summary: 'Cancel a background response; only upstreams that speak this format make them',
   }),
   embeddings: route({
     ...base,

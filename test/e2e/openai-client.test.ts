@@ -196,7 +196,7 @@ test('openai: failures are the classes of the SDK, with our text and request id'
   const wrong: [() => Promise<unknown>, RegExp][] = [
     [() => chat('hi', { max_tokens: 0 }), /max_tokens must be 1 or more/],
     [() => chat('hi', { n: 2 }), /n must be 1/],
-    [() => client.responses.create({ model, input: 'hi', previous_response_id: 'resp_1' }), /previous_response_id/],
+    [() => client.responses.create({ model, input: 'hi', conversation: 'conv_1' }), /conversation is not supported/],
     [() => client.embeddings.create({ model, input: 'hi' }), /claude-sonnet-5 has no \/v1\/embeddings/],
   ]
   for (const [call, text] of wrong)

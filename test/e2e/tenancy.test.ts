@@ -3,12 +3,16 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { allRoutes, everyPath } from '../../src/contract/api.ts'
 import type { Route } from '../../src/contract/route.ts'
+import { eventually } from '../support/eventually.ts'
 import { open, type Sent, send, type Target } from '../support/send.ts'
 import { startService } from '../support/service.ts'
 import { holderOf } from '../support/virtual-keys.ts'
 
 // Nothing runs here, so that whatever changes was changed by a request.
-const service = await startService({ env: { SWITCHYARD_ROLE: 'api' } })
+const service = await startService({
+  env: { SWITCHYARD_ROLE: 'api' },
+  config: JSON.stringify({ demo: true, limits: { max_loop_delay_ms: 60_000 } }),
+})
 const ada = await holderOf(service, { owner_id: 'ada' })
 const bob = await holderOf(service, { owner_id: 'bob' })
 const adasAdmin = await holderOf(service, { owner_id: 'ada', role: 'admin' })
@@ -56,6 +60,17 @@ async function queuedMessage(session_id: string): Promise<string> {
   assert.equal(queued.status, 204, queued.text)
   const [message] = (await send(ada, `GET /session/${session_id}/message`)).json<{ info: { id: string } }[]>()
   return message?.info.id ?? assert.fail('no message')
+}
+
+/** A response whose rows are written, and the ledger's row of its call. */
+async function storedResponse(): Promise<Parameters> {
+  const calls = async () =>
+    (await database.query<{ n: number }>('select count(*)::int as n from usage')).rows[0]?.n ?? 0
+  const before = await calls()
+  const response_id = await idOf(ada, 'POST /v1/responses', { model: 'demo', input: canary })
+  await eventually(async () => ((await calls()) > before ? true : undefined))
+  assert.equal((await send(ada, `GET /v1/responses/${response_id}`)).status, 200)
+  return { response_id }
 }
 
 type Parameters = Readonly<Record<string, string>>
@@ -111,6 +126,8 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     await database.query(text, [delivery_id, endpoint_id, await newSession()])
     return { endpoint_id, delivery_id }
   },
+  '/v1/responses/{response_id}': storedResponse,
+  '/responses/{response_id}': storedResponse,
   '/api/vault/{key}': async () => {
     const key = `NAME_${Math.random().toString(36).slice(2)}`
     const answer = await send(ada, 'POST /api/vault', { body: { key, value: canary, scope: 'owner' } })
@@ -220,7 +237,7 @@ test('every path with an id has a fixture here, or is known to be shared', () =>
 })
 
 /** Routes that refuse what the service cannot do yet, once the object is known to be the caller's. */
-const impossible = new Set(['dialect_sessions.add_resource'])
+const impossible = new Set(['dialect_sessions.add_resource', 'openai.cancelResponse'])
 
 for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
   test(`S10: ${route.method} ${route.path} of another owner is 404 as if it were not there, and changes nothing`, async () => {

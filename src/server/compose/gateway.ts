@@ -6,11 +6,17 @@ import type { Audit } from '../audit/audit.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
+import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { createLanes } from '../gateway/lanes.ts'
 import { serveOpenAi } from '../gateway/openai-routes.ts'
+import { createResponseCalls } from '../gateway/responses/calls.ts'
+import { createStoredResponses } from '../gateway/responses/contents.ts'
+import { serveResponses } from '../gateway/responses/routes.ts'
+import { responseStore } from '../gateway/responses/store.ts'
+import { createResponseRequests } from '../gateway/responses/upstream.ts'
 import { serveMessages } from '../gateway/routes.ts'
 import { createAuthorize } from '../gateway/upstream/authorize.ts'
 import { createCredentialCheck } from '../gateway/upstream/check-credential.ts'
@@ -66,6 +72,13 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
   })
   let current = config
 
+  const stored = createStoredResponses({
+    store: responseStore(pool),
+    sealer: createRowSealer(keyring, 'response_contents'),
+    log,
+  })
+  const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
+
   // models and credentials that the API has stored
   const seals = createSettingsSeals(keyring)
   const credentialRows = credentialStore(db)
@@ -89,7 +102,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     audit,
     checkCredential: createCredentialCheck({
       outbound: pools,
-      authorize: createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) }),
+      authorize,
     }),
   })
   const modelSettings = createModelSettings({ store: deploymentRows, seals, inForce: modelsInForce, audit })
@@ -117,7 +130,11 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     },
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
-      serveOpenAi(app, { gateway })
+      serveOpenAi(app, {
+        gateway,
+        responses: createResponseCalls({ gateway, stored, keeps: () => current.responseStore }),
+      })
+      serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
       serveGemini(app, { gateway })
       serveProviders(app, { providers: modelProviders })
       serveModelSettings(app, { models: modelSettings })

@@ -240,6 +240,8 @@ export interface Config {
   /** Unix seconds: when the file was last changed. Absent without a file. */
   readonly configuredAt?: number
   readonly retention: RetentionSettings
+  /** Whether answers in the Responses format are stored: as the client asks, or never. */
+  readonly responseStore: 'client' | 'never'
   /** The configuration file that was read. */
   readonly file: string | undefined
   /** That file is there and holds no settings. */

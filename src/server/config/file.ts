@@ -103,6 +103,7 @@ interface FileValue {
   readonly retention?: Partial<
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'ledger' | 'audit', string | undefined>
   >
+  readonly responses?: { readonly store?: string }
   readonly router?: RouterBlock
   readonly logging?: { readonly requests?: string; readonly sample?: number }
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
@@ -223,6 +224,7 @@ const fileShape: Shape = {
       kind: 'block',
       keys: { deleted_sessions: text, deliveries: text, sessions: text, ledger: text, audit: text },
     },
+    responses: { kind: 'block', keys: { store: text } },
     router,
     logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
     prices: { kind: 'block', keys: { import: texts, unknown: text } },

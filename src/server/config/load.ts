@@ -78,6 +78,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     limits: limitsOf(file),
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
+    responseStore: responseStoreOf({ file, report }),
     file: filePath,
     isFileEmpty: file.isEmpty ?? false,
     warnings: [
@@ -95,6 +96,19 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
 function changedAt(path: string | undefined): Pick<Config, 'configuredAt'> {
   const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
   return found ? { configuredAt: Math.floor(found.mtimeMs / 1_000) } : {}
+}
+
+function responseStoreOf({
+  file,
+  report,
+}: {
+  file: ConfigFile
+  report: (text: string, place: Place) => void
+}): Config['responseStore'] {
+  const store = file.value.responses?.store ?? 'client'
+  if (store === 'client' || store === 'never') return store
+  report('responses.store must be client or never', file.place(['responses', 'store']))
+  return 'client'
 }
 
 function limitsOf({ value: { limits } }: ConfigFile): Limits {

@@ -122,6 +122,7 @@ type Reloaded =
   | 'environmentKeys'
   | 'demo'
   | 'router'
+  | 'responseStore'
   | 'prices'
   | 'limits'
   | 'configuredAt'

@@ -407,6 +407,23 @@ interface WebhookPayloadTable extends Sealed {
   delivery_id: string
 }
 
+/** Table `responses`: answers in the Responses format that a caller may go on from. */
+interface ResponseTable {
+  principal: string
+  id: string
+  deployment: string
+  previous_id: string | null
+  is_translated: boolean
+  created_at: DefaultTime
+  expires_at: Date
+}
+
+/** Table `response_contents`: requests and answers that the gateway translated, sealed. */
+interface ResponseContentTable extends Sealed {
+  principal: string
+  id: string
+}
+
 /** Table `webhook_conversations`: the session that goes on with an issue or a thread. */
 export interface WebhookConversationTable {
   agent_id: string
@@ -565,6 +582,8 @@ export interface Database {
   reservations: ReservationTable
   webhook_deliveries: WebhookDeliveryTable
   webhook_payloads: WebhookPayloadTable
+  responses: ResponseTable
+  response_contents: ResponseContentTable
   webhook_conversations: WebhookConversationTable
   memories: MemoryTable
   session_memories: SessionMemoriesTable

@@ -15,11 +15,13 @@ import {
   type Ask,
   type Attempt,
   type Call,
+  type CallKind,
   type DeployedModel,
   isCount,
   type Outcome,
   type Refusal,
   type Sink,
+  type Target,
 } from './core/call.ts'
 import { groupsUnder, holdFor } from './core/call-holds.ts'
 import { rateLimitHeaders, withOwnLimits } from './core/rate-limit-headers.ts'
@@ -74,6 +76,10 @@ export interface Gateway {
   targetOf(id: string): DeployedModel | undefined
   /** The error for a model that is not there, with what was probably meant. */
   unknown(id: string, key?: KeyAccess): AppError
+  /** The deployments that serve calls of that kind to a model. */
+  served(kind: CallKind, id: string): readonly Target[]
+  /** The deployment of that id. */
+  deployment(id: string): Deployment | undefined
   /** How the deployments of a model do, seen from this process. */
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
@@ -138,9 +144,15 @@ export function createGateway(options: Options): Gateway {
         if (key && !coversModel(key.models, ask.model)) throw mayNotUse(ask.model)
         const room = usage.room()
         if (room) await room
-        const asked = current.mustServe(call.kind, ask.model, key)
+        const asked = onDeployment(call, current.mustServe(call.kind, ask.model, key))
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
-        const incoming = { call, ask, table: current, asked, groupOf: groupsFor(call, current) }
+        const incoming = {
+          call,
+          ask,
+          table: current,
+          asked,
+          groupOf: call.deployment === undefined ? groupsFor(call, current) : noGroups,
+        }
         const holding = budgets && holdFor(budgets, incoming)
         if (holding) hold = await holding
         Object.assign(ownHeaders, headersOfHold(hold, call))
@@ -162,6 +174,8 @@ export function createGateway(options: Options): Gateway {
     },
     targetOf: id => table.list.targetOf(id),
     unknown: (id, key) => table.unknown(id, key),
+    served: (kind, id) => table.served(kind, table.nameOf(id)),
+    deployment: id => table.deployment(id),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
       table = createRoutingTable(config, laneFor, table)
@@ -205,6 +219,12 @@ function withFullName(ask: Ask, table: RoutingTable): Ask {
 function groupsFor({ kind, caller: { key } }: Call, { served }: RoutingTable): (name: string) => readonly Served[] {
   return key ? name => (coversModel(key.models, name) ? served(kind, name) : []) : name => served(kind, name)
 }
+
+/** A call that goes on from stored state stays where that is stored. */
+const onDeployment = ({ deployment: wanted }: Call, asked: readonly Served[]): readonly Served[] =>
+  wanted === undefined ? asked : asked.filter(({ deployment }) => deployment.id === wanted)
+
+const noGroups = (): readonly Served[] => []
 
 const mayNotUse = (model: string): AppError =>
   new AppError('forbidden', `this key may not use model ${model.slice(0, 200)}; GET /v1/models lists what it may use`)

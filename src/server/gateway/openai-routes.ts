@@ -4,11 +4,14 @@ import { endpointRoutes } from '../../contract/openai-endpoints.ts'
 import { AppError } from '../platform/errors.ts'
 import { editTopLevel } from './bytes/body-edit.ts'
 import { keysOf, ownMembers } from './bytes/own-members.ts'
+import type { CallKind } from './core/call.ts'
 import type { Gateway } from './gateway.ts'
 import { type CallRoute, createAnswer, serveBytes, serveCalls } from './serve-calls.ts'
 
 interface Deps {
   readonly gateway: Gateway
+  /** Calls that can go on from stored responses; absent where none are stored. */
+  readonly responses?: Pick<Gateway, 'call'>
 }
 
 const calls: readonly CallRoute[] = [
@@ -27,10 +30,13 @@ const calls: readonly CallRoute[] = [
 ]
 
 /** Model calls in OpenAI's formats. */
-export function serveOpenAi(app: FastifyInstance, { gateway }: Deps): void {
-  serveCalls(app, gateway, calls)
-  serveAzure(app, gateway, calls)
+export function serveOpenAi(app: FastifyInstance, { gateway, responses = gateway }: Deps): void {
+  const gatewayOf = (kind: CallKind) => (kind === 'responses' ? responses : gateway)
+  for (const call of calls) serveCalls(app, gatewayOf(call.kind), [call])
+  serveAzure(app, gatewayOf, calls)
 }
+
+type GatewayOf = (kind: CallKind) => Pick<Gateway, 'call'>
 
 const prefix = '/openai/deployments/'
 const modelKey = keysOf(['model'])
@@ -39,11 +45,16 @@ const modelKey = keysOf(['model'])
  * Serves the paths of Azure's clients, which name the model instead of the body: `/openai/deployments/{model}/chat/completions`.
  * One binding for all of them: ids hold slashes, which clients send plain as well as encoded.
  */
-function serveAzure(app: FastifyInstance, gateway: Gateway, routes: readonly CallRoute[]): void {
+function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly CallRoute[]): void {
   const methods = routes.flatMap(({ route, kind }) =>
     (route.aliases ?? [])
       .filter(path => path.startsWith(prefix))
-      .map(path => ({ end: path.slice(`${prefix}{model}`.length), kind, route, answer: createAnswer(gateway, route) })),
+      .map(path => ({
+        end: path.slice(`${prefix}{model}`.length),
+        kind,
+        route,
+        answer: createAnswer(gatewayOf(kind), route),
+      })),
   )
   // Some of the endpoints take forms.
   const route = { ...openAiRoutes.chat, consumes: 'multipart/form-data' } as const

@@ -20,7 +20,7 @@ export interface CallRoute {
 const isModelPath = (path: string): boolean => path.includes(':model')
 
 /** Serves model calls. Bodies and answers are bytes here: they must reach the other side as they are. */
-export function serveCalls(app: FastifyInstance, gateway: Gateway, routes: readonly CallRoute[]): void {
+export function serveCalls(app: FastifyInstance, gateway: Pick<Gateway, 'call'>, routes: readonly CallRoute[]): void {
   for (const { route, kind } of routes) {
     const answer = createAnswer(gateway, route)
     for (const url of fastifyPaths(route).filter(path => !isModelPath(path)))
@@ -70,7 +70,7 @@ interface Asked extends Pick<Call, 'kind' | 'address'> {
 }
 
 /** Makes model calls out of requests to `route`, and answers them. */
-export function createAnswer(gateway: Gateway, { errorShape }: Pick<Route, 'errorShape'>) {
+export function createAnswer(gateway: Pick<Gateway, 'call'>, { errorShape }: Pick<Route, 'errorShape'>) {
   return async (received: Received, reply: FastifyReply, asked: Asked): Promise<void> => {
     const { id, caller } = received.request
     const ownHeaders: Record<string, string> = { 'request-id': id }

@@ -30,7 +30,7 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
     case 'anthropic':
       return anthropicError(error.code, error.message, requestId)
     case 'openai':
-      return openAiError(error.code, error.message)
+      return openAiError(error.code, error.message, error.fields['code'])
     case 'google':
       return googleError(error.code, error.message)
   }

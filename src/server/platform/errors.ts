@@ -5,7 +5,7 @@ interface Details {
   readonly cause?: unknown
   /** Response headers that belong to the refusal, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What a program reads besides the message, in the nested shape. */
+  /** What a program reads besides the message: all in the nested shape, `code` in OpenAI's. */
   readonly fields?: Readonly<Record<string, string>>
 }
 

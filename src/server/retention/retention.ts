@@ -31,6 +31,7 @@ export function createRetention({ settings, store, sessions, removeFiles, log }:
     ['audit', settings.auditMs],
     ['idempotency_keys', idempotencyMs],
     ['stream_tickets', 0],
+    ['responses', 0],
   ]
 
   /** Repeats a batch until one finds nothing more. */

@@ -33,6 +33,7 @@ const byAge = {
   endpoint_deliveries: oldest('webhook_endpoint_deliveries', 'id', 'created_at', `state <> 'pending'`),
   idempotency_keys: oldest('idempotency_keys', 'ctid', 'created_at'),
   stream_tickets: oldest('stream_tickets', 'hash', 'expires_at'),
+  responses: oldest('responses', 'ctid', 'expires_at'),
   ledger: oldest('usage', 'id', 'created_at'),
   audit: oldest('audit_log', 'id', 'created_at'),
 } as const

@@ -160,6 +160,7 @@ test('S12: what one table has sealed opens in no other', () => {
     endpoint_id: 'x',
     agent_id: 'x',
     delivery_id: 'x',
+    principal: 'x',
   }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {

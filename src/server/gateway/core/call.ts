@@ -65,6 +65,10 @@ export interface Call {
   readonly requestId: string
   readonly caller: Pick<Caller, 'principal' | 'key'>
   readonly session?: CallSession
+  /** The id of the only deployment that may serve the call: it has what the call goes on from. */
+  readonly deployment?: string
+  /** Present in Responses calls whose answer can be continued. */
+  readonly chain?: { readonly previousId: string | undefined; readonly isKept: boolean } | undefined
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: Leaving
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import type { AnswerEvent } from './answer-event.ts'
-import type { Attempt, Refusal, Target } from './call.ts'
+import type { Attempt, Call, Refusal, Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 
@@ -14,6 +14,7 @@ export interface ClientContext {
   readonly requestId: string
   /** Seconds since 1970, as OpenAI's objects state when they were made. */
   readonly createdAt: number
+  readonly chain?: Call['chain']
 }
 
 /** A canonical request, and what writes its answer. */
@@ -59,4 +60,5 @@ export const clientContext = ({ call, ask, target }: Attempt): ClientContext => 
   model: ask.model,
   requestId: call.requestId,
   createdAt: Math.floor(Date.now() / 1000),
+  chain: call.chain,
 })

@@ -3,11 +3,13 @@ import type { Outbound } from '../../platform/outbound.ts'
 import { Pool } from '../../platform/undici.ts'
 
 interface SmallRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** Absolute. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Buffer
+  /** Most bytes of the answer; 64 KB unless given. */
+  readonly maxBytes?: number
 }
 
 interface SmallAnswer {
@@ -19,24 +21,24 @@ const connectMs = 5_000
 const answerMs = 10_000
 const maxAnswerBytes = 64 * 1024
 
-/** A request that is no model call, over a connection of its own; at most 10 s and 64 KB. Redirects are not followed. */
+/** A request that is no model call, over a connection of its own; at most 10 s. Redirects are not followed. */
 export async function smallRequest(
   outbound: Pick<Outbound, 'connect'>,
-  { url, ...request }: SmallRequest,
+  { url, maxBytes = maxAnswerBytes, ...request }: SmallRequest,
 ): Promise<SmallAnswer> {
   const { origin, pathname, search } = new URL(url)
   const connect = outbound.connect(connectMs)
   const pool = new Pool(origin, { connect, headersTimeout: answerMs, bodyTimeout: answerMs })
   const late = setTimeout(() => void pool.destroy(new Error(`no whole answer within ${answerMs} ms`)), answerMs)
   try {
-    return await answerOf(pool, { ...request, path: `${pathname}${search}` })
+    return await answerOf(pool, { ...request, path: `${pathname}${search}` }, maxBytes)
   } finally {
     clearTimeout(late)
     await pool.destroy()
   }
 }
 
-function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promise<SmallAnswer> {
+function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions, maxBytes: number): Promise<SmallAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<SmallAnswer>()
   const chunks: Buffer[] = []
   let status = 0
@@ -49,7 +51,7 @@ function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promis
     onResponseData(controller, chunk) {
       chunks.push(chunk)
       size += chunk.length
-      if (size > maxAnswerBytes) controller.abort(new Error('the answer is too long'))
+      if (size > maxBytes) controller.abort(new Error('the answer is too long'))
     },
     onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
     onResponseError: (_controller, error) => reject(error),

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import type { ClientFormat } from '../../core/client-format.ts'
+import type { ClientContext, ClientFormat } from '../../core/client-format.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
@@ -10,7 +10,7 @@ import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
 import { createResponseWriter } from './write-answer.ts'
 
-/** Serves clients of OpenAI's Responses. Nothing is stored: every request brings its whole input. */
+/** Serves clients of OpenAI's Responses. Every request brings its whole input: what it goes on from is loaded before. */
 export const responsesClient: ClientFormat = (request, context) => {
   const { target, stream, model, requestId, createdAt } = context
   const degraded: Degradation[] = []
@@ -32,8 +32,9 @@ export const responsesClient: ClientFormat = (request, context) => {
     extras,
   })
   noteDropped(request, extras, note)
+  if (request['store'] === true && !context.chain?.isKept) note('store', 'not_kept')
   const key = requestId.slice(requestId.indexOf('_') + 1)
-  const echo = echoOf(request)
+  const echo = echoOf(request, context)
   return {
     body,
     degraded,
@@ -70,12 +71,11 @@ function noteDropped(request: Json, extras: Json, note: Note): void {
   if (!isAbsent(verbosity) && verbosity !== 'medium' && !('verbosity' in extras)) note('text.verbosity')
   const include: readonly unknown[] = Array.isArray(request['include']) ? request['include'] : []
   for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
-  if (request['store'] === true) note('store', 'not_kept')
   noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
 }
 
 /** The response's own fields that repeat the request, as OpenAI's do. */
-function echoOf(request: Json): Json {
+function echoOf(request: Json, { chain }: ClientContext): Json {
   const { effort = null, summary = null } = recordOf(request['reasoning'])
   return {
     instructions: textIn(request['instructions']) ?? null,
@@ -83,11 +83,11 @@ function echoOf(request: Json): Json {
     max_tool_calls: null,
     metadata: request['metadata'] ?? {},
     parallel_tool_calls: request['parallel_tool_calls'] ?? true,
-    previous_response_id: null,
+    previous_response_id: chain?.previousId ?? null,
     prompt_cache_key: request['prompt_cache_key'] ?? null,
     reasoning: { effort, summary },
     service_tier: 'default',
-    store: false,
+    store: chain?.isKept ?? false,
     temperature: request['temperature'] ?? null,
     text: { format: { type: 'text' }, ...recordOf(request['text']) },
     tool_choice: request['tool_choice'] ?? 'auto',

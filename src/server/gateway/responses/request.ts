@@ -1,0 +1,45 @@
+import { invalid } from '../../platform/errors.ts'
+import { isAbsent, isRecord, type Json } from '../../platform/json.ts'
+import { keysOf, ownMembers } from '../bytes/own-members.ts'
+
+/** What a request of the Responses format says about stored responses. */
+export interface StateRequest {
+  readonly previousId: string | undefined
+  /** False: nothing of the response may be stored. */
+  readonly isStored: boolean
+}
+
+const names = ['previous_response_id', 'store', 'conversation'] as const
+const keys = keysOf(names)
+const inputKey = keysOf(['input'])
+
+/** Undefined for a body that is not a JSON object: the call reports what is wrong with it. */
+export function readStateRequest(body: Buffer): StateRequest | undefined {
+  const members = ownMembers(body, keys)
+  if (!members) return undefined
+  const [doubled] = members.doubled
+  if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
+  const [previous, store, conversation] = members.values.map(
+    span => span && (JSON.parse(body.toString('utf8', span.start, span.end)) as unknown),
+  )
+  if (!isAbsent(conversation))
+    throw invalid('conversation is not supported; use previous_response_id or send the whole input')
+  if (!isAbsent(store) && typeof store !== 'boolean') throw invalid('store must be a boolean')
+  if (!isAbsent(previous) && (typeof previous !== 'string' || previous === ''))
+    throw invalid('previous_response_id must be a non-empty string')
+  return { previousId: isAbsent(previous) ? undefined : String(previous), isStored: store !== false }
+}
+
+/** The items of a request's input; a text is one message. Malformed entries stay for the call to report. */
+export function inputItems(body: Buffer): readonly Json[] {
+  const span = ownMembers(body, inputKey)?.values[0]
+  const input: unknown = span && JSON.parse(body.toString('utf8', span.start, span.end))
+  if (typeof input === 'string')
+    return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }]
+  if (isAbsent(input)) return []
+  if (!Array.isArray(input)) throw invalid('input must be a string or an array')
+  return input.map((item, at) => {
+    if (!isRecord(item)) throw invalid(`input.${at} must be an object`)
+    return item
+  })
+}

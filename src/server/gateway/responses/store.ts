@@ -1,0 +1,95 @@
+import type { Pool } from 'pg'
+import { transaction } from '../../db/connect.ts'
+import type { BoundRow } from '../../db/sealed-rows.ts'
+import type { Sealed } from '../../platform/seal.ts'
+
+/** Names a response; ids of upstreams are unique only for the principal that received them. */
+export interface ResponseName {
+  readonly principal: string
+  readonly id: string
+}
+
+/** A response that a caller may go on from. */
+export interface ResponseRow extends ResponseName {
+  /** The id of the deployment that answered. */
+  readonly deployment: string
+  readonly previous_id: string | null
+  /** True: the contents are stored here. False: they are stored at the upstream. */
+  readonly is_translated: boolean
+}
+
+type ContentRow = BoundRow<'response_contents'> & Sealed
+export type ChainLink = BoundRow<'response_contents'> & { readonly sealed: Buffer; readonly previous_id: string | null }
+
+const lifetime = `interval '30 days'`
+
+const insertText = `
+  insert into responses (principal, id, deployment, previous_id, is_translated, expires_at)
+  values ($1, $2, $3, $4, $5, clock_timestamp() + ${lifetime})
+  on conflict (principal, id) do update set
+    deployment = excluded.deployment, previous_id = excluded.previous_id, is_translated = excluded.is_translated,
+    created_at = clock_timestamp(), expires_at = excluded.expires_at`
+const insertContentText = `
+  insert into response_contents (principal, id, version, sealed, key_id) values ($1, $2, $3, $4, $5)
+  on conflict (principal, id) do update set
+    version = excluded.version, sealed = excluded.sealed, key_id = excluded.key_id`
+
+const isAlive = 'expires_at > clock_timestamp()'
+/** Responses of one chain; a longer one is not read. */
+const maxChain = 2_000
+
+/** Tables `responses` and `response_contents`. */
+export type ResponseStore = ReturnType<typeof responseStore>
+
+export function responseStore(pool: Pool) {
+  return {
+    async insert(row: ResponseRow, content: ContentRow | undefined): Promise<void> {
+      const values = [row.principal, row.id, row.deployment, row.previous_id, row.is_translated]
+      if (!content) {
+        await pool.query(insertText, values)
+        return
+      }
+      await transaction(pool, async client => {
+        await client.query(insertText, values)
+        const { principal, id, version, sealed, key_id } = content
+        await client.query(insertContentText, [principal, id, version, sealed, key_id])
+      })
+    },
+
+    async find({ principal, id }: ResponseName): Promise<ResponseRow | undefined> {
+      const text = `
+        select principal, id, deployment, previous_id, is_translated from responses
+        where principal = $1 and id = $2 and ${isAlive}`
+      return (await pool.query<ResponseRow>(text, [principal, id])).rows[0]
+    },
+
+    /** A response and all before it, the oldest first. */
+    async chain({ principal, id }: ResponseName): Promise<ChainLink[]> {
+      const text = `
+        with recursive chain as (
+          select id, previous_id, 1 as place from responses where principal = $1 and id = $2 and ${isAlive}
+          union all
+          select r.id, r.previous_id, c.place + 1 from chain c
+          join responses r on r.principal = $1 and r.id = c.previous_id and r.${isAlive}
+          where c.place < ${maxChain}
+        )
+        select k.principal, k.id, k.version::float8 as version, k.sealed, c.previous_id from chain c
+        join response_contents k on k.principal = $1 and k.id = c.id
+        order by c.place desc`
+      return (await pool.query<ChainLink>(text, [principal, id])).rows
+    },
+
+    async content({ principal, id }: ResponseName): Promise<ChainLink | undefined> {
+      const text = `
+        select k.principal, k.id, k.version::float8 as version, k.sealed, r.previous_id from responses r
+        join response_contents k using (principal, id)
+        where r.principal = $1 and r.id = $2 and r.${isAlive}`
+      return (await pool.query<ChainLink>(text, [principal, id])).rows[0]
+    },
+
+    async remove({ principal, id }: ResponseName): Promise<boolean> {
+      const text = `delete from responses where principal = $1 and id = $2 and ${isAlive}`
+      return (await pool.query(text, [principal, id])).rowCount === 1
+    },
+  }
+}

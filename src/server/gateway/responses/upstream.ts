@@ -1,0 +1,49 @@
+import type { Deployment } from '../../config/config.ts'
+import { withoutEchoes } from '../../platform/echoes.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import type { Authorize } from '../upstream/authorize.ts'
+import { ownHeaders } from '../upstream/headers.ts'
+import { basePathOf } from '../upstream/paths.ts'
+import { secretsOf } from '../upstream/scrub.ts'
+import { smallRequest } from '../upstream/small-request.ts'
+
+interface ResponseRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly id: string
+  /** Behind the id, with its query: `/input_items?limit=5`, or empty. */
+  readonly rest: string
+}
+
+/** Asks the deployment that stores a response about it. Rejects with the upstream's refusal. */
+export type RequestTo = (deployment: Deployment, request: ResponseRequest) => Promise<Json>
+
+const maxBytes = 64 * 1024 * 1024
+const codes = { 400: 'invalid_request', 404: 'not_found', 409: 'conflict', 429: 'rate_limited' } as const
+
+export function createResponseRequests({
+  outbound,
+  authorize,
+}: {
+  readonly outbound: Pick<Outbound, 'connect'>
+  readonly authorize: Authorize
+}): RequestTo {
+  return async (deployment, { method, id, rest }) => {
+    const target = { deployment, protocol: 'openai-responses' } as const
+    const url = `${deployment.apiBase}${basePathOf(target)}/responses/${encodeURIComponent(id)}${rest}`
+    const headers = await authorize(target, { url, headers: { ...ownHeaders }, body: Buffer.alloc(0) })
+    const { status, text } = await smallRequest(outbound, { method, url, headers, maxBytes }).catch(
+      (cause: unknown) => {
+        throw new AppError('upstream_unreachable', `deployment ${deployment.id} cannot be reached`, { cause })
+      },
+    )
+    const body = recordOf(jsonOr(text, undefined))
+    if (status >= 200 && status < 300) return body
+    const said = textIn(recordOf(body['error'])['message']) ?? `the upstream answered with status ${status}`
+    const code = codes[status as keyof typeof codes] ?? 'upstream_unreachable'
+    throw new AppError(code, withoutEchoes(said, secretsOf(deployment)), {
+      fields: code === 'not_found' ? { code: 'response_not_found' } : {},
+    })
+  }
+}

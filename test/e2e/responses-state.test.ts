@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import OpenAI, { APIError, NotFoundError } from 'openai'
+import { temporaryFolder } from '../support/data-folder.ts'
+import { freshDatabase } from '../support/database.ts'
+import { saying } from '../support/scripted-service.ts'
+import { startScriptedUpstream } from '../support/scripted-upstream.ts'
+import { type Service, startService } from '../support/service.ts'
+
+const foreign = await startScriptedUpstream({})
+after(() => foreign.stop())
+
+/** Requests to the upstream that speaks Responses. */
+const seen: { readonly path: string; readonly body: string }[] = []
+const own = createServer((request, response) => void answerAsOpenAi(request, response))
+await new Promise<void>(resolve => own.listen(0, '127.0.0.1', resolve))
+after(() => own.close())
+const ownPort = (own.address() as AddressInfo).port
+
+async function answerAsOpenAi(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = ''
+  for await (const chunk of request) body += String(chunk)
+  const path = `${request.method} ${request.url}`
+  seen.push({ path, body })
+  const id = `resp_up_${seen.length}`
+  const whole = { id, object: 'response', created_at: 1, status: 'completed', model: 'gpt', output: [], usage: null }
+  response.setHeader('content-type', body.includes('"stream":true') ? 'text/event-stream' : 'application/json')
+  if (!body.includes('"stream":true')) return void response.end(JSON.stringify(whole))
+  const frame = (type: string) => `event: ${type}\ndata: ${JSON.stringify({ type, response: whole })}\n\n`
+  response.end(frame('response.created') + frame('response.completed'))
+}
+
+const { url: databaseUrl } = await freshDatabase()
+const dataDir = temporaryFolder()
+const configWith = (more: object = {}, withOwn = true) =>
+  JSON.stringify({
+    model_list: [
+      {
+        model_name: 'foreign',
+        params: { model: 'anthropic/claude-sonnet-5', api_base: foreign.url, api_key: 'sk-up' },
+      },
+      ...(withOwn
+        ? [
+            {
+              model_name: 'own',
+              params: {
+                model: 'openai/gpt-5',
+                protocol: 'openai-responses',
+                api_base: `http://127.0.0.1:${ownPort}/v1`,
+                api_key: 'sk-up',
+              },
+            },
+          ]
+        : []),
+    ],
+    outbound: { allow: [`127.0.0.1:${foreign.port}`, `127.0.0.1:${ownPort}`] },
+    ...more,
+  })
+
+let service: Service | undefined
+after(() => service?.stop())
+async function restarted(config = configWith()): Promise<OpenAI> {
+  await service?.stop()
+  service = await startService({ databaseUrl, dataDir, config })
+  return clientOf(service.key)
+}
+const clientOf = (apiKey: string) => new OpenAI({ baseURL: `${service?.url}/v1`, apiKey, maxRetries: 0 })
+const lastSent = () => foreign.requests.at(-1)?.rawBody.toString() ?? assert.fail('the upstream was called')
+
+async function bob(): Promise<OpenAI> {
+  const answer = await fetch(`${service?.url}/api/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service?.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ label: 'bob' }),
+  })
+  const { key } = (await answer.json()) as { key: string }
+  return clientOf(key)
+}
+
+/** The client's types leave the field out. */
+const isStored = (response: object) => (response as { store?: unknown }).store
+
+const isGone = (error: unknown) => {
+  assert.ok(error instanceof NotFoundError)
+  assert.deepEqual([error.code, error.type], ['response_not_found', 'invalid_request_error'])
+  return true
+}
+
+test('openai on a model of another format: a response goes on from one that was made before a restart', async () => {
+  let client = await restarted()
+  const model = 'foreign'
+  const first = await client.responses.create({
+    model,
+    instructions: 'Speak like a pirate.',
+    input: saying({ text: 'Nice to meet you.' }, { text: 'You are Ada.' }),
+  })
+  assert.deepEqual([isStored(first), first.previous_response_id], [true, null])
+
+  client = await restarted()
+  const stream = client.responses.stream({ model, input: 'Who am I?', previous_response_id: first.id })
+  const second = await stream.finalResponse()
+  assert.equal(second.output_text, 'You are Ada.')
+  assert.equal(second.previous_response_id, first.id)
+  assert.match(lastSent(), /Nice to meet you\..*Who am I\?/)
+  assert.doesNotMatch(lastSent(), /pirate/)
+
+  assert.equal((await client.responses.retrieve(second.id)).output_text, 'You are Ada.')
+  const items = await client.responses.inputItems.list(second.id)
+  assert.match(JSON.stringify(items.data), /Who am I\?/)
+  assert.doesNotMatch(JSON.stringify(items.data), /Nice to meet/)
+  await assert.rejects(client.responses.cancel(second.id), /was not made in the background/)
+
+  const [said] = first.output
+  assert.ok(said)
+  await client.responses.create({
+    model,
+    input: [
+      { type: 'item_reference', id: said.id ?? '' },
+      { role: 'user', content: saying({ text: 'Yes.' }) },
+    ],
+  })
+  assert.match(lastSent(), /Nice to meet you\./)
+
+  await client.responses.delete(first.id)
+  await assert.rejects(client.responses.retrieve(first.id), isGone)
+  await assert.rejects(
+    client.responses.create({ model, input: 'x', previous_response_id: second.id }),
+    /earlier response of this chain was deleted/,
+  )
+})
+
+test('openai: responses of another principal answer as those that do not exist, stored here or at the upstream', async () => {
+  const client = await restarted()
+  const stranger = await bob()
+  for (const model of ['foreign', 'own']) {
+    const { id } = await client.responses.create({ model, input: saying({ text: 'Secret.' }) })
+    for (const asked of [id, 'resp_nothing']) {
+      await assert.rejects(stranger.responses.create({ model, input: 'x', previous_response_id: asked }), isGone)
+      await assert.rejects(stranger.responses.retrieve(asked), isGone)
+      await assert.rejects(stranger.responses.inputItems.list(asked), isGone)
+      await assert.rejects(stranger.responses.delete(asked), isGone)
+      await assert.rejects(stranger.responses.cancel(asked), isGone)
+    }
+  }
+})
+
+test('openai: a chain at an upstream stays at its deployment, and its requests go there as they are', async () => {
+  let client = await restarted()
+  const stream = await client.responses.create({ model: 'own', input: 'hi', stream: true })
+  let id = ''
+  for await (const event of stream) if (event.type === 'response.completed') id = event.response.id
+  await client.responses.create({ model: 'own', input: 'more', previous_response_id: id })
+  assert.match(seen.at(-1)?.body ?? '', new RegExp(`"previous_response_id":"${id}"`))
+  await client.responses.retrieve(id)
+  assert.equal(seen.at(-1)?.path, `GET /v1/responses/${id}`)
+  await client.responses.cancel(id)
+  assert.equal(seen.at(-1)?.path, `POST /v1/responses/${id}/cancel`)
+  await assert.rejects(
+    client.responses.create({ model: 'foreign', input: 'x', previous_response_id: id }),
+    /is stored at deployment .* which does not serve this model/,
+  )
+
+  client = await restarted(configWith({}, false))
+  await assert.rejects(client.responses.retrieve(id), /no longer configured/)
+})
+
+test('openai: nothing is stored where the request or the configuration says so', async () => {
+  let client = await restarted()
+  const request = { model: 'foreign', input: saying({ text: 'Hi.' }) }
+  const unstored = await client.responses.create({ ...request, store: false })
+  assert.equal(isStored(unstored), false)
+  await assert.rejects(client.responses.retrieve(unstored.id), isGone)
+
+  client = await restarted(configWith({ responses: { store: 'never' } }))
+  const never = await client.responses.create(request)
+  assert.equal(isStored(never), false)
+  await assert.rejects(client.responses.retrieve(never.id), isGone)
+  await assert.rejects(client.responses.create({ ...request, previous_response_id: never.id }), error => {
+    assert.ok(error instanceof APIError)
+    assert.equal(error.status, 400)
+    assert.match(error.message, /send the whole input, or set responses\.store/)
+    return true
+  })
+})
