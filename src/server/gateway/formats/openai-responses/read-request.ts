@@ -31,8 +31,7 @@ export const responsesClient: ClientFormat = (request, context) => {
     isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),
     extras,
   })
-  noteDropped(request, extras, note)
-  if (request['store'] === true && !context.chain?.isKept) note('store', 'not_kept')
+  noteDropped(request, { extras, chain: context.chain }, note)
   const key = requestId.slice(requestId.indexOf('_') + 1)
   const echo = echoOf(request, context)
   return {
@@ -66,11 +65,16 @@ function checkServable(request: Json): void {
   if (request['background'] === true) throw invalid('background: a response is made while its caller waits')
 }
 
-function noteDropped(request: Json, extras: Json, note: Note): void {
+interface Carried extends Pick<ClientContext, 'chain'> {
+  readonly extras: Json
+}
+
+function noteDropped(request: Json, { extras, chain }: Carried, note: Note): void {
   const { verbosity } = recordOf(request['text'])
   if (!isAbsent(verbosity) && verbosity !== 'medium' && !('verbosity' in extras)) note('text.verbosity')
   const include: readonly unknown[] = Array.isArray(request['include']) ? request['include'] : []
   for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
+  if (request['store'] === true && !chain?.isKept) note('store', 'not_kept')
   noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
 }
 
