@@ -26,8 +26,7 @@ export const geminiClient: ClientFormat = (request, context) => {
   const conversation = createConversation(note)
   addInstruction(field(request, 'systemInstruction'), { conversation, note })
   addContents(contents, { conversation, note })
-  const { upstreamModel } = target
-  const { settings, hints, showsThoughts } = generationSettings(config, { upstreamModel, note, isForced })
+  const { settings, hints, showsThoughts } = generationSettings(config, { target, note, isForced })
   const extras = extrasFor(target, shared(config))
   const body = canonicalRequest(context, {
     settings,

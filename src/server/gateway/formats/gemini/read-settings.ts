@@ -1,12 +1,13 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, listOf, textIn } from '../../../platform/json.ts'
+import type { Target } from '../../core/call.ts'
 import { type Block, textBlocks } from '../shared/content-parts.ts'
 import { traitsOf } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note } from '../shared/settings.ts'
 import { closedSchema, field, jsonSchemaOf, objectField } from './fields.ts'
 
 interface Options {
-  readonly upstreamModel: string
+  readonly target: Target
   readonly note: Note
   /** True when the model must call a tool. */
   readonly isForced: boolean
@@ -24,10 +25,10 @@ interface GenerationSettings {
 const at = 'generationConfig'
 
 /** The `generationConfig` of a request. */
-export function generationSettings(config: Json, { upstreamModel, note, isForced }: Options): GenerationSettings {
+export function generationSettings(config: Json, { target, note, isForced }: Options): GenerationSettings {
   checkServable(config)
   const { format, hints } = formatOf(config, note)
-  const wish = thinkingWish(objectField(config, 'thinkingConfig'), { upstreamModel, note })
+  const wish = thinkingWish(objectField(config, 'thinkingConfig'), { target, note })
   const settings = anthropicSettings(
     {
       temperature: numberIn(config, 'temperature'),
@@ -41,7 +42,7 @@ export function generationSettings(config: Json, { upstreamModel, note, isForced
       ...wish,
     },
     {
-      upstreamModel,
+      target,
       note: (path, action) => note(places[path] ?? path, action),
       paths: { effort: `${at}.thinkingConfig`, format: `${at}.responseSchema` },
     },
@@ -110,7 +111,7 @@ interface ThinkingWish {
 }
 
 /** Google's newer models are told a level, its older ones a number of tokens: 0 for none, -1 for as many as it takes. */
-function thinkingWish(config: Json, { upstreamModel, note }: Pick<Options, 'upstreamModel' | 'note'>): ThinkingWish {
+function thinkingWish(config: Json, { target, note }: Pick<Options, 'target' | 'note'>): ThinkingWish {
   const showsThinking = field(config, 'includeThoughts') === true
   const level = levelOf(field(config, 'thinkingLevel'))
   const budget = field(config, 'thinkingBudget')
@@ -119,7 +120,8 @@ function thinkingWish(config: Json, { upstreamModel, note }: Pick<Options, 'upst
     throw invalid(`${at}.thinkingConfig.thinkingBudget must be an integer`)
   if (budget === 0) return { effort: 'none', showsThinking: false }
   if (budget < 0) return { effort: 'high', showsThinking }
-  if (traitsOf(upstreamModel).thinking === 'adaptive') note(`${at}.thinkingConfig.thinkingBudget`, 'approximated')
+  if (traitsOf(target.upstreamModel).thinking === 'adaptive')
+    note(`${at}.thinkingConfig.thinkingBudget`, 'approximated')
   return { effort: budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high', budget, showsThinking }
 }
 

@@ -5,6 +5,7 @@ import type { Degradation } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
+import { isOpenAiFormat } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addChatMessages } from './read-messages.ts'
 import { chatTools } from './read-tools.ts'
@@ -16,15 +17,16 @@ export const chatClient: ClientFormat = (request, context) => {
   const degraded: Degradation[] = []
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
   checkServable(request)
-  const { tools, choice, isForced, isLegacy } = chatTools(request, note)
-  const conversation = createConversation(note)
+  const isOpenAi = isOpenAiFormat(target.protocol)
+  const { tools, choice, isForced, isLegacy } = chatTools(request, target, note)
+  const conversation = createConversation(note, isOpenAi)
   addChatMessages(request['messages'] as readonly unknown[], conversation, note)
   const extras = extrasFor(target, request)
   const paths = { effort: 'reasoning_effort', format: 'response_format' }
   const body = canonicalRequest(context, {
-    settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
+    settings: anthropicSettings(settingsOf(request, isForced), { target, note, paths }),
     conversation: conversation.finish(),
-    hints: textBlocks(jsonHint(request['response_format'], 'response_format', note)),
+    hints: isOpenAi ? [] : textBlocks(jsonHint(request['response_format'], 'response_format', note)),
     tools,
     choice,
     isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),

@@ -1,6 +1,8 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import type { Target } from '../../core/call.ts'
 import { cacheMark } from '../shared/content-parts.ts'
+import { isOpenAiFormat } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,
@@ -22,13 +24,14 @@ interface ChatTools {
 }
 
 /** The tools of a chat request, in either form. */
-export function chatTools(request: Json, note: Note): ChatTools {
+export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>, note: Note): ChatTools {
+  const takesStrict = isOpenAiFormat(protocol)
   const isLegacy = isAbsent(request['tools']) && !isAbsent(request['functions'])
   const allowed = allowedTools(request['tool_choice'])
   const tools = createToolSet()
   for (const [at, tool] of listOf(request, isLegacy ? 'functions' : 'tools').entries()) {
-    if (isLegacy) addFunction(tools, tool, { path: `functions.${at}`, note })
-    else addTool(tools, tool, { path: `tools.${at}`, note, allowed: allowed?.names })
+    if (isLegacy) addFunction(tools, tool, { path: `functions.${at}`, note, takesStrict })
+    else addTool(tools, tool, { path: `tools.${at}`, note, takesStrict, allowed: allowed?.names })
   }
   const given = isLegacy ? request['function_call'] : request['tool_choice']
   const named = nameIn(given)
@@ -52,11 +55,14 @@ function listOf(request: Json, field: string): readonly unknown[] {
 interface Place {
   readonly path: string
   readonly note: Note
+  /** True where the upstream's format has the setting as well. */
+  readonly takesStrict: boolean
   /** The only names that may be called; undefined for all. */
   readonly allowed?: ReadonlySet<string> | undefined
 }
 
-function addTool(tools: ToolSet, tool: unknown, { path, note, allowed }: Place): void {
+function addTool(tools: ToolSet, tool: unknown, place: Place): void {
+  const { path, allowed } = place
   const { type, function: called, custom } = recordOf(tool)
   const mark = cacheMark(recordOf(tool))
   if (type === 'custom') {
@@ -69,17 +75,22 @@ function addTool(tools: ToolSet, tool: unknown, { path, note, allowed }: Place):
     return
   }
   if (type !== 'function') throw invalid(`${path}.type ${String(type)} cannot be served by this model`)
-  addFunction(tools, { ...mark, ...recordOf(called) }, { path: `${path}.function`, note, allowed })
+  addFunction(tools, { ...mark, ...recordOf(called) }, { ...place, path: `${path}.function` })
 }
 
-function addFunction(tools: ToolSet, called: unknown, { path, note, allowed }: Place): void {
+function addFunction(tools: ToolSet, called: unknown, { path, note, takesStrict, allowed }: Place): void {
   const { name, description, parameters, strict } = recordOf(called)
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.name must be a string`)
   if (allowed && !allowed.has(name)) return
-  if (strict === true) note(`${path}.strict`)
+  if (strict === true && !takesStrict) note(`${path}.strict`)
   tools.add(
     { kind: 'function', name },
-    { description, schema: objectSchema(parameters), mark: cacheMark(recordOf(called)) },
+    {
+      description,
+      schema: objectSchema(parameters),
+      mark: cacheMark(recordOf(called)),
+      strict: takesStrict && strict === true ? true : undefined,
+    },
   )
 }
 

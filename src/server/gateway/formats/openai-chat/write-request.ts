@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
-import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import { compact, isRecord, type Json, listOf, recordOf, textIn, textOf } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { extrasOf } from '../shared/extras.ts'
@@ -112,14 +112,25 @@ function formatSettings(request: Json, lose: Lose): Json {
   const format = recordOf(isNew ? config['format'] : request['output_format'])
   const { type, schema } = format
   if (type === undefined) return {}
+  if (type === 'json_object') return { response_format: { type } }
   const path = isNew ? 'output_config.format' : 'output_format'
   if (type !== 'json_schema' || !isRecord(schema)) {
     lose(path, 'dropped')
     return {}
   }
-  const isStrict = fitsStrictMode(schema)
-  if (!isStrict) lose(path, 'not_strict')
-  return { response_format: { type, json_schema: { name: 'output', schema, ...(isStrict && { strict: true }) } } }
+  return { response_format: { type, json_schema: schemaFormat(format, schema, () => lose(path, 'not_strict')) } }
+}
+
+/** Strict as the client wants it, and where it says nothing, wherever the schema allows it. */
+function schemaFormat({ name, description, strict }: Json, schema: Json, onOpen: () => void): Json {
+  const isStrict = strict !== false && fitsStrictMode(schema)
+  if (!isStrict && strict !== false) onOpen()
+  return compact({
+    name: textOf(name) || 'output',
+    description: textIn(description),
+    schema,
+    strict: isStrict || undefined,
+  })
 }
 
 /** OpenAI's strict mode wants objects closed, with all their properties required; else it refuses the request. */

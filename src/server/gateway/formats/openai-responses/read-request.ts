@@ -5,6 +5,7 @@ import type { Degradation } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
+import { isOpenAiFormat } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
@@ -16,16 +17,17 @@ export const responsesClient: ClientFormat = (request, context) => {
   const degraded: Degradation[] = []
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
   checkServable(request)
+  const isOpenAi = isOpenAiFormat(target.protocol)
   const { tools, choice, isForced } = responseTools(request, target, note)
-  const conversation = createConversation(note)
+  const conversation = createConversation(note, isOpenAi)
   conversation.addSystem(textBlocks(request['instructions']), 'instructions')
   addInput(request['input'], conversation, note)
   const extras = extrasFor(target, { ...request, verbosity: recordOf(request['text'])['verbosity'] })
   const paths = { effort: 'reasoning.effort', format: 'text.format' }
   const body = canonicalRequest(context, {
-    settings: anthropicSettings(settingsOf(request, isForced), { upstreamModel: target.upstreamModel, note, paths }),
+    settings: anthropicSettings(settingsOf(request, isForced), { target, note, paths }),
     conversation: conversation.finish(),
-    hints: textBlocks(jsonHint(recordOf(request['text'])['format'], 'text.format', note)),
+    hints: isOpenAi ? [] : textBlocks(jsonHint(recordOf(request['text'])['format'], 'text.format', note)),
     tools,
     choice,
     isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
-import { isAnthropics, webSearchTool } from '../shared/model-traits.ts'
+import { isAnthropics, isOpenAiFormat, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,
@@ -59,7 +59,7 @@ function addTools(tools: ToolSet, list: unknown, place: Place): void {
 }
 
 function addTool(tools: ToolSet, tool: Json, place: Place): void {
-  const { path, note, allowed, namespace } = place
+  const { path, note, allowed, namespace, target } = place
   const type = String(tool['type'])
   if (type === 'namespace') {
     addTools(tools, tool['tools'], { ...place, path: `${path}.tools`, namespace: nameOf(tool, path) })
@@ -73,8 +73,10 @@ function addTool(tools: ToolSet, tool: Json, place: Place): void {
   if (allowed && !allowed.has(toolName(name, namespace))) return
   const origin = { kind: type, name, ...(namespace !== undefined && { namespace }) }
   const { description, parameters, format, strict } = tool
-  if (strict === true) note(`${path}.strict`)
-  if (type === 'function') tools.add(origin, { description, schema: objectSchema(parameters) })
+  const isCarried = type === 'function' && isOpenAiFormat(target.protocol)
+  if (strict === true && !isCarried) note(`${path}.strict`)
+  const held = isCarried && strict === true ? true : undefined
+  if (type === 'function') tools.add(origin, { description, schema: objectSchema(parameters), strict: held })
   else tools.add(origin, { description: customDescription(description, recordOf(format)), schema: textSchema })
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
-import { compact, isRecord, type Json, textOf } from '../../../platform/json.ts'
+import { compact, isRecord, type Json, recordOf, textIn, textOf } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { extrasOf } from '../shared/extras.ts'
@@ -106,13 +106,16 @@ function textField(request: Json, note: Note): Json | undefined {
   const path = config['format'] ? 'output_config.format' : 'output_format'
   const format = config['format'] ?? request['output_format']
   if (format === undefined || format === null) return undefined
+  if (recordOf(format)['type'] === 'json_object') return { format: { type: 'json_object' } }
   if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) {
     throw invalid(`${path} must be {type: "json_schema", schema}`)
   }
   const { schema } = format
-  const strict = fitsStrict(schema)
-  if (!strict) note(path, 'not_strict')
-  return { format: { type: 'json_schema', name: 'answer', schema, strict } }
+  const isWanted = format['strict'] !== false
+  const strict = isWanted && fitsStrict(schema)
+  if (isWanted && !strict) note(path, 'not_strict')
+  const name = textOf(format['name']) || 'answer'
+  return { format: compact({ type: 'json_schema', name, description: textIn(format['description']), schema, strict }) }
 }
 
 /** Carried or listed above. `cache_control` is neither: the provider caches prompts on its own. */

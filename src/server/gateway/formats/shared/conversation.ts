@@ -6,7 +6,7 @@ import { withExtras } from './extras.ts'
 import type { Note } from './settings.ts'
 import type { ToolSet } from './tools.ts'
 
-type Role = 'user' | 'assistant'
+type Role = 'user' | 'assistant' | 'system'
 
 interface Turn {
   readonly role: Role
@@ -22,13 +22,13 @@ interface Message {
 export interface Conversation {
   /** Turns of one role that follow each other become one. */
   add(role: Role, blocks: readonly Block[]): void
-  /** Instructions: at the start they are the system prompt, later on a part of the user's turn. */
+  /** Instructions: at the start they are the system prompt, later on a turn of their own or a part of the user's. */
   addSystem(blocks: readonly Block[], path: string): void
   finish(): { readonly system: readonly Block[]; readonly messages: readonly Message[] }
 }
 
-/** Starts an empty conversation. */
-export function createConversation(note: Note): Conversation {
+/** Starts an empty conversation. `takesSystemTurns` is true for formats with instructions in the middle of a conversation. */
+export function createConversation(note: Note, takesSystemTurns = false): Conversation {
   const system: Block[] = []
   const turns: Turn[] = []
 
@@ -40,6 +40,10 @@ export function createConversation(note: Note): Conversation {
         return
       }
       if (blocks.length === 0) return
+      if (takesSystemTurns) {
+        append(turns, 'system', blocks)
+        return
+      }
       // Only some models take a system turn in mid-conversation; the mark keeps it apart from what the user says.
       note(path, 'moved_to_user')
       const marked = blocks.map(block => ({ ...block, text: `<system>\n${String(block['text'])}\n</system>` }))

@@ -58,6 +58,10 @@ function claudeVersion(model: string): number | undefined {
   return found ? Number(`${found[1]}.${found[2] ?? 0}`) : undefined
 }
 
+/** True for OpenAI's two formats: what one has of tools, schemas and turns, the other has as well. */
+export const isOpenAiFormat = (protocol: Target['protocol']): boolean =>
+  protocol === 'openai-chat' || protocol === 'openai-responses'
+
 /** True for protocols whose requests are the canonical request itself. */
 export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
   protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'

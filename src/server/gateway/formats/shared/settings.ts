@@ -1,7 +1,8 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { compact, isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import type { Target } from '../../core/call.ts'
 import { limitsOf } from '../../pricing/price-book.ts'
-import { type ModelTraits, traitsOf } from './model-traits.ts'
+import { isOpenAiFormat, type ModelTraits, traitsOf } from './model-traits.ts'
 
 /** Takes down what became of something that could not be carried over. `dropped` unless an action is given. */
 export type Note = (path: string, action?: string) => void
@@ -21,14 +22,15 @@ export interface Settings extends ReasoningWish {
 }
 
 interface Options {
-  readonly upstreamModel: string
+  readonly target: Pick<Target, 'protocol' | 'upstreamModel'>
   readonly note: Note
   /** Where the client's format has these. */
   readonly paths: { readonly effort: string; readonly format: string }
 }
 
 /** The settings in Anthropic's format. Keys always come in the same order. */
-export function anthropicSettings(settings: Settings, { upstreamModel, note, paths }: Options): Json {
+export function anthropicSettings(settings: Settings, { target, note, paths }: Options): Json {
+  const { upstreamModel } = target
   const traits = traitsOf(upstreamModel)
   const maxTokens = settings.maxTokens || undefined
   const { thinking, effort } = reasoningFor(settings, {
@@ -36,7 +38,7 @@ export function anthropicSettings(settings: Settings, { upstreamModel, note, pat
     room: maxTokens ?? limitsOf(upstreamModel).maxOutput,
     note: action => note(paths.effort, action),
   })
-  const format = outputFormat(settings.format, paths.format)
+  const format = outputFormat(settings.format, paths.format, target)
   const stops = settings.stop.filter(text => text.trim() !== '')
   if (stops.length < settings.stop.length) note('stop', 'blank_dropped')
   const config = { ...(effort && { effort }), ...(format && { format }) }
@@ -69,11 +71,16 @@ function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules
   return kept
 }
 
-function outputFormat(format: unknown, path: string): Json | undefined {
-  if (!isRecord(format) || format['type'] !== 'json_schema') return undefined
-  const { schema } = isRecord(format['json_schema']) ? format['json_schema'] : format
+function outputFormat(format: unknown, path: string, { protocol }: Pick<Target, 'protocol'>): Json | undefined {
+  if (!isRecord(format)) return undefined
+  const { type } = format
+  if (type === 'json_object') return isOpenAiFormat(protocol) ? { type } : undefined
+  if (type !== 'json_schema') return undefined
+  const given = isRecord(format['json_schema']) ? format['json_schema'] : format
+  const { schema, name, description, strict } = given
   if (!isRecord(schema)) throw invalid(`${path}.schema must be an object`)
-  return { type: 'json_schema', schema }
+  if (!isOpenAiFormat(protocol)) return { type, schema }
+  return compact({ type, schema, name: textIn(name), description: textIn(description), strict: strict ?? undefined })
 }
 
 /** What a model is told when any JSON object will do: Anthropic's format has no such setting. */

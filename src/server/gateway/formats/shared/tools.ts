@@ -14,6 +14,8 @@ interface Definition {
   readonly schema: Json
   /** The client's mark that its prompt may be cached up to here; empty or absent for none. */
   readonly mark?: Json
+  /** Given where the upstream's format can hold the model to the schema. */
+  readonly strict?: boolean | undefined
 }
 
 /** The tools of a request under the names that the model gets. */
@@ -40,7 +42,7 @@ export function createToolSet(): ToolSet {
   const wire: Json[] = []
   return {
     wire,
-    add(origin, { description, schema, mark }) {
+    add(origin, { description, schema, mark, strict }) {
       const name = toolName(origin.name, origin.namespace)
       if (origins.has(name)) return
       origins.set(name, origin)
@@ -48,6 +50,7 @@ export function createToolSet(): ToolSet {
         name,
         ...(typeof description === 'string' && description !== '' && { description }),
         input_schema: schema,
+        ...(strict !== undefined && { strict }),
         ...mark,
       })
     },

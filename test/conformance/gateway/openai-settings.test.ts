@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { startPair } from './setup.ts'
+
+const said = { role: 'user', content: 'hi' }
+const brief = { role: 'developer', content: 'Be brief.' }
+const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+const look = { name: 'look', strict: true, parameters: closed }
+const named = { name: 'report', description: 'A report', strict: true, schema: closed }
+const turns = [said, { role: 'assistant', content: 'yes?' }, brief, said]
+
+interface Client {
+  readonly path: string
+  readonly native: string
+  readonly turns: object
+  readonly strictTool: object
+  readonly jsonMode: object
+  readonly schema: object
+  /** Of strict tools and of instructions in the middle, as the client spells them. */
+  readonly places: { readonly strict: string; readonly turn: string }
+}
+
+const clients: Readonly<Record<string, Client>> = {
+  chat: {
+    path: '/v1/chat/completions',
+    native: 'openai-chat',
+    turns: { messages: turns },
+    strictTool: { tools: [{ type: 'function', function: look }] },
+    jsonMode: { response_format: { type: 'json_object' } },
+    schema: { response_format: { type: 'json_schema', json_schema: named } },
+    places: { strict: 'tools.0.function.strict', turn: 'messages.2' },
+  },
+  responses: {
+    path: '/v1/responses',
+    native: 'openai-responses',
+    turns: { input: turns },
+    strictTool: { tools: [{ type: 'function', ...look }] },
+    jsonMode: { text: { format: { type: 'json_object' } } },
+    schema: { text: { format: { type: 'json_schema', ...named } } },
+    places: { strict: 'tools.0.strict', turn: 'input.2' },
+  },
+}
+
+for (const [name, client] of Object.entries(clients)) {
+  for (const protocol of everyProtocol.filter(one => one !== client.native)) {
+    const isOpenAi = protocol === 'openai-chat' || protocol === 'openai-responses'
+    const call = async (t: Parameters<typeof startPair>[0], body: object) => {
+      const pair = await startPair(t, protocol, { script: [{}] })
+      const prompt = name === 'chat' ? { messages: [said] } : { messages: undefined, input: [said] }
+      const response = await pair.post({ max_tokens: undefined, ...prompt, ...body }, { path: client.path })
+      assert.equal(response.status, 200, await response.text())
+      return { sent: pair.sentText(), degraded: response.headers.get('x-switchyard-degraded') ?? '' }
+    }
+
+    test(`N2, ${name} on ${protocol}: instructions in the middle keep their role, or are marked and reported`, async t => {
+      const { sent, degraded } = await call(t, client.turns)
+      assert.match(sent, /Be brief\./)
+      assert.equal(/"role":"system"/.test(sent), isOpenAi)
+      assert.equal(degraded, isOpenAi ? '' : `${client.places.turn}=moved_to_user`)
+    })
+
+    test(`N2, ${name} on ${protocol}: strict tools stay strict, or are reported`, async t => {
+      const { sent, degraded } = await call(t, client.strictTool)
+      assert.equal(sent.includes('"strict":true'), isOpenAi)
+      assert.equal(degraded.includes(`${client.places.strict}=dropped`), !isOpenAi)
+    })
+
+    test(`N2, ${name} on ${protocol}: JSON mode is a setting, or the model is told`, async t => {
+      const { sent, degraded } = await call(t, client.jsonMode)
+      assert.equal(sent.includes('{"type":"json_object"}'), isOpenAi)
+      assert.equal(sent.includes('Answer with one JSON object'), !isOpenAi)
+      assert.equal(degraded.includes('=told_in_system'), !isOpenAi)
+    })
+
+    if (isOpenAi)
+      test(`N2, ${name} on ${protocol}: a schema keeps its name, its description and whether it is strict`, async t => {
+        const { sent, degraded } = await call(t, client.schema)
+        for (const part of ['"name":"report"', '"description":"A report"', '"strict":true'])
+          assert.ok(sent.includes(part), sent)
+        assert.equal(degraded, '')
+      })
+  }
+}
