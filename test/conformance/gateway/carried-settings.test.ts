@@ -93,3 +93,14 @@ for (const { client, protocol, provider, model, given, sent = {}, lost = '' } of
     if (lost !== '') assert.doesNotMatch(pair.sentText(), /flex|verbosity|logit_bias|penalty|Penalty|"seed"/)
   })
 }
+
+for (const { protocol, provider, model } of [onResponses, onChat, onCompatible, onGemini, onBedrock]) {
+  test(`F2, messages on ${protocol} of ${provider}: what a client calls extras is an unknown field, and reaches nobody`, async t => {
+    const pair = await startPair(t, protocol, { script: [{}], changes: { provider, upstreamModel: model } })
+    const extras = { model: 'dearer-model', max_completion_tokens: 99_999, n: 5, seed: 7, service_tier: 'priority' }
+    const response = await pair.post({ extras })
+    assert.equal(response.status, 200, await response.text())
+    assert.equal(response.headers.get('x-switchyard-degraded'), 'extras=dropped')
+    assert.doesNotMatch(pair.sentText(), /dearer|99999|priority|"seed"|extras/)
+  })
+}

@@ -45,7 +45,7 @@ await withTestDatabase(async database => {
 console.log('group                           cases      passed   total')
 for (const { letter, about, cases } of groups) {
   const { passed, total, covered } = tallies.get(letter) ?? { passed: 0, total: 0, covered: new Set() }
-  const shown = `${covered.size} of ${cases}`
+  const shown = `${covered.size} of ${cases.length}`
   console.log(
     `${letter}  ${about.padEnd(28)} ${shown.padStart(9)} ${String(passed).padStart(8)} ${String(total).padStart(7)}`,
   )

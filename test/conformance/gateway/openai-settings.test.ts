@@ -53,20 +53,20 @@ for (const [name, client] of Object.entries(clients)) {
       return { sent: pair.sentText(), degraded: response.headers.get('x-switchyard-degraded') ?? '' }
     }
 
-    test(`N2, ${name} on ${protocol}: instructions in the middle keep their role, or are marked and reported`, async t => {
+    test(`F2, ${name} on ${protocol}: instructions in the middle keep their role, or are marked and reported`, async t => {
       const { sent, degraded } = await call(t, client.turns)
       assert.match(sent, /Be brief\./)
       assert.equal(/"role":"system"/.test(sent), isOpenAi)
       assert.equal(degraded, isOpenAi ? '' : `${client.places.turn}=moved_to_user`)
     })
 
-    test(`N2, ${name} on ${protocol}: strict tools stay strict, or are reported`, async t => {
+    test(`F2, ${name} on ${protocol}: strict tools stay strict, or are reported`, async t => {
       const { sent, degraded } = await call(t, client.strictTool)
       assert.equal(sent.includes('"strict":true'), isOpenAi)
       assert.equal(degraded.includes(`${client.places.strict}=dropped`), !isOpenAi)
     })
 
-    test(`N2, ${name} on ${protocol}: JSON mode is a setting, or the model is told`, async t => {
+    test(`F2, ${name} on ${protocol}: JSON mode is a setting, or the model is told`, async t => {
       const { sent, degraded } = await call(t, client.jsonMode)
       assert.equal(sent.includes('{"type":"json_object"}'), isOpenAi)
       assert.equal(sent.includes('Answer with one JSON object'), !isOpenAi)
@@ -74,7 +74,7 @@ for (const [name, client] of Object.entries(clients)) {
     })
 
     if (isOpenAi)
-      test(`N2, ${name} on ${protocol}: a schema keeps its name, its description and whether it is strict`, async t => {
+      test(`F2, ${name} on ${protocol}: a schema keeps its name, its description and whether it is strict`, async t => {
         const { sent, degraded } = await call(t, client.schema)
         for (const part of ['"name":"report"', '"description":"A report"', '"strict":true'])
           assert.ok(sent.includes(part), sent)

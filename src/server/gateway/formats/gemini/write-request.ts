@@ -14,7 +14,6 @@ const handled = new Set([
   'messages',
   'model',
   'output_config',
-  'extras',
   'output_format',
   'stop_sequences',
   'stream',

@@ -26,7 +26,6 @@ const knownFields = new Set([
   'output_config',
   'output_format',
   'metadata',
-  'extras',
 ])
 
 /** A request in Anthropic's format as one for `/chat/completions`. */

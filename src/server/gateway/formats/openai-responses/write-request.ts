@@ -121,7 +121,7 @@ function textField(request: Json, note: Note): Json | undefined {
 /** Carried or listed above. `cache_control` is neither: the provider caches prompts on its own. */
 const known = new Set([
   ...['model', 'messages', 'max_tokens', 'stream', 'system', 'tools', 'tool_choice', 'temperature', 'top_p'],
-  ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control', 'extras'],
+  ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control'],
 ])
 
 function noteUnknown(request: Json, note: Note): void {

@@ -2,8 +2,8 @@ import type { Protocol } from '../../../config/config.ts'
 import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
 
 /**
- * Settings that the vocabulary of a canonical request lacks and that formats share, by OpenAI's names. They stand in the
- * request's own member `extras`, and only where its upstream's format has them: no other can get one by accident.
+ * Settings that the vocabulary of a canonical request lacks and that formats share, by OpenAI's names. They stand
+ * under a symbol of the request, and only where its upstream's format has them.
  */
 const carriedBy: Partial<Record<Protocol, readonly string[]>> = {
   'openai-chat': [
@@ -34,8 +34,11 @@ export function extrasFor({ protocol, deployment }: Upstream, given: Json): Json
   return Object.fromEntries(taken.map(name => [name, given[name]]))
 }
 
+/** No client can name it, and nothing writes it into a body by accident. */
+const member = Symbol('extras')
+
 /** The extras of a canonical request; empty for most. */
-export const extrasOf = (request: Json): Json => recordOf(request['extras'])
+export const extrasOf = (request: Json): Json => recordOf((request as { readonly [member]?: unknown })[member])
 
 /** As the member of a canonical request; nothing without any. */
-export const withExtras = (extras: Json): Json => (Object.keys(extras).length > 0 ? { extras } : {})
+export const withExtras = (extras: Json): object => (Object.keys(extras).length > 0 ? { [member]: extras } : {})
