@@ -89,7 +89,7 @@ for (const [kind, request, status, message] of refused) {
 }
 
 test('a path below OpenAI’s answers in its shape', async () => {
-  const answer = await fetch(`${app.url}/v1/responses/resp_1`)
+  const answer = await fetch(`${app.url}/v1/responses/resp_1/nothing`)
   assert.deepEqual(
     [answer.status, Object.keys(((await answer.json()) as Body).error)],
     [404, ['message', 'type', 'param', 'code']],

@@ -42,6 +42,9 @@ interface Body {
 
 const streaming = 'streamGenerateContent?alt=sse'
 
+const noSuchMethod =
+  'no such method; models have generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents'
+
 const refused: readonly (readonly [string, object | string, number, string])[] = [
   ['generateContent', { contents: undefined }, 400, 'contents is required'],
   ['generateContent', { contents: [] }, 400, 'contents must not be empty'],
@@ -74,7 +77,7 @@ const refused: readonly (readonly [string, object | string, number, string])[] =
   ['generateContent', '[', 400, 'the body is not valid JSON'],
   ['countTokens', { contents: undefined }, 400, 'contents must be an array'],
   ['no/pe:generateContent', {}, 404, 'model no/pe not found'],
-  ['no/pe:embedContent', {}, 404, 'no such method; models have generateContent, streamGenerateContent, countTokens'],
+  ['no/pe:tuneModel', {}, 404, noSuchMethod],
 ]
 
 for (const [method, request, status, message] of refused) {
