@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { transaction } from '../../db/connect.ts'
 import type { BoundRow } from '../../db/sealed-rows.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { Sealed } from '../../platform/seal.ts'
 
 /** Names a response; ids of upstreams are unique only for the principal that received them. */
@@ -37,6 +38,8 @@ const insertContentText = `
 const isAlive = 'expires_at > clock_timestamp()'
 /** Responses of one chain; a longer one is not read. */
 const maxChain = 2_000
+/** As much as one request may hold: a chain is loaded in front of the input. */
+const maxChainBytes = 32 * 1024 * 1024
 
 /** Tables `responses` and `response_contents`. */
 export type ResponseStore = ReturnType<typeof responseStore>
@@ -63,7 +66,7 @@ export function responseStore(pool: Pool) {
       return (await pool.query<ResponseRow>(text, [principal, id])).rows[0]
     },
 
-    /** A response and all before it, the oldest first. */
+    /** A response and all before it, the oldest first. Throws `payload_too_large` for more than a request may hold. */
     async chain({ principal, id }: ResponseName): Promise<ChainLink[]> {
       const text = `
         with recursive chain as (
@@ -72,11 +75,20 @@ export function responseStore(pool: Pool) {
           select r.id, r.previous_id, c.place + 1 from chain c
           join responses r on r.principal = $1 and r.id = c.previous_id and r.${isAlive}
           where c.place < ${maxChain}
+        ), sized as (
+          select coalesce(sum(octet_length(k.sealed)), 0)::float8 as bytes from chain c
+          join response_contents k on k.principal = $1 and k.id = c.id
         )
-        select k.principal, k.id, k.version::float8 as version, k.sealed, c.previous_id from chain c
-        join response_contents k on k.principal = $1 and k.id = c.id
+        select s.bytes, k.principal, k.id, k.version::float8 as version, k.sealed, c.previous_id from sized s
+        left join (chain c join response_contents k on k.principal = $1 and k.id = c.id) on s.bytes <= ${maxChainBytes}
         order by c.place desc`
-      return (await pool.query<ChainLink>(text, [principal, id])).rows
+      const { rows } = await pool.query<ChainLink & { readonly bytes: number }>(text, [principal, id])
+      if ((rows[0]?.bytes ?? 0) > maxChainBytes)
+        throw new AppError(
+          'payload_too_large',
+          'previous_response_id: this chain holds more than 32 MB; send the input that matters without it',
+        )
+      return rows.filter(({ sealed }) => sealed !== null)
     },
 
     async content({ principal, id }: ResponseName): Promise<ChainLink | undefined> {
