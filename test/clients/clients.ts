@@ -1,0 +1,113 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { SpokenProtocol } from '../support/spoken-protocols.ts'
+
+/** What is tried of a client. */
+export const features = ['stream', 'tools', 'reasoning', 'image'] as const
+export type Feature = (typeof features)[number]
+
+/** Where a client sends its calls, and the model that it names. */
+export interface Target {
+  readonly url: string
+  readonly key: string
+  readonly model: string
+}
+
+/** A tool that a client offers. */
+export interface OfferedTool {
+  readonly name: string
+  readonly description: string
+  /** Name of its one argument, a string. */
+  readonly argument: string
+  execute(input: Readonly<Record<string, string>>): string
+}
+
+/** What a client made of the answer. */
+export interface Said {
+  readonly text: string
+  readonly reasoning?: string
+  /** Parts in which the text arrived. */
+  readonly pieces?: number
+}
+
+/** One way to use a client: a call for each feature. A feature that the client does not have is absent. */
+export interface Driver {
+  stream?(target: Target, prompt: string): Promise<Said>
+  /** A turn with the tool, through to the answer after its result. */
+  tools?(target: Target, prompt: string, tool: OfferedTool): Promise<Said>
+  reasoning?(target: Target, prompt: string): Promise<Said>
+  /** `png` is base64. */
+  image?(target: Target, prompt: string, png: string): Promise<Said>
+}
+
+export interface Client {
+  readonly name: string
+  /** What is installed; its version stands in the table. */
+  readonly package: string
+  /** The format that it speaks: for models of this one its calls pass unchanged. */
+  readonly speaks: SpokenProtocol
+  driver(): Promise<Driver>
+}
+
+/** A driver of `sdk/`, which is plain JavaScript: the packages that it uses are installed for this folder alone. */
+const sdk =
+  (file: string, name: string): Client['driver'] =>
+  async () => {
+    const module = (await import(pathToFileURL(join(import.meta.dirname, 'sdk', file)).href)) as Record<string, Driver>
+    return module[name] ?? {}
+  }
+
+/** The clients of the table, in its order. */
+export const clients: readonly Client[] = [
+  { name: 'openai, chat', package: 'openai', speaks: 'openai-chat', driver: sdk('openai.mjs', 'openaiChat') },
+  {
+    name: 'openai, responses',
+    package: 'openai',
+    speaks: 'openai-responses',
+    driver: sdk('openai.mjs', 'openaiResponses'),
+  },
+  {
+    name: 'Vercel AI SDK, openai',
+    package: '@ai-sdk/openai',
+    speaks: 'openai-responses',
+    driver: sdk('ai-sdk.mjs', 'aiOpenai'),
+  },
+  {
+    name: 'Vercel AI SDK, openai-compatible',
+    package: '@ai-sdk/openai-compatible',
+    speaks: 'openai-chat',
+    driver: sdk('ai-sdk.mjs', 'aiOpenaiCompatible'),
+  },
+  {
+    name: 'Vercel AI SDK, anthropic',
+    package: '@ai-sdk/anthropic',
+    speaks: 'anthropic-messages',
+    driver: sdk('ai-sdk.mjs', 'aiAnthropic'),
+  },
+  { name: 'Vercel AI SDK, google', package: '@ai-sdk/google', speaks: 'gemini', driver: sdk('ai-sdk.mjs', 'aiGoogle') },
+  { name: 'Google Gen AI SDK', package: '@google/genai', speaks: 'gemini', driver: sdk('genai.mjs', 'genai') },
+  {
+    name: 'LangChain, openai chat',
+    package: '@langchain/openai',
+    speaks: 'openai-chat',
+    driver: sdk('langchain.mjs', 'langchainOpenaiChat'),
+  },
+  {
+    name: 'LangChain, openai responses',
+    package: '@langchain/openai',
+    speaks: 'openai-responses',
+    driver: sdk('langchain.mjs', 'langchainOpenaiResponses'),
+  },
+  {
+    name: 'LangChain, anthropic',
+    package: '@langchain/anthropic',
+    speaks: 'anthropic-messages',
+    driver: sdk('langchain.mjs', 'langchainAnthropic'),
+  },
+  {
+    name: 'OpenAI Agents SDK',
+    package: '@openai/agents',
+    speaks: 'openai-responses',
+    driver: sdk('openai-agents.mjs', 'openaiAgents'),
+  },
+]
