@@ -5,7 +5,7 @@ import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { open, send } from '../support/send.ts'
 import { startService } from '../support/service.ts'
-import { fillLog, openStalled, residentMb, socketCount } from '../support/stalled-readers.ts'
+import { fillLog, openStalled, watchProcess } from '../support/stalled-readers.ts'
 
 const stalledReaders = 200
 const { url: databaseUrl, pool } = await freshDatabase()
@@ -26,25 +26,24 @@ test('M5: 200 readers that never read cost at most 64 MB, are disconnected, and 
   whole.resume()
   await eventually(() => whole.socket.bytesRead > 15_000_000)
   whole.destroy()
-  const [sockets, mb] = [socketCount(service.pid, service.url), residentMb(service.pid)]
-  let most = 0
-  const sampling = setInterval(() => {
-    most = Math.max(most, residentMb(service.pid) - mb)
-  }, 250)
-  t.after(() => clearInterval(sampling))
+  const watched = await watchProcess(service.pid, service.url)
+  t.after(() => watched.stop())
+  const { sockets, mb } = watched
+  watched.mostFromNow()
   const stalled = await Promise.all(Array.from({ length: stalledReaders }, () => openStalled(holder, path)))
   t.after(() => {
     for (const socket of stalled) socket.destroy()
   })
-  await eventually(() => socketCount(service.pid, service.url) >= sockets + stalledReaders, { withinMs: 20_000 })
+  await eventually(() => watched.sockets >= sockets + stalledReaders, { withinMs: 20_000 })
   for (const line of [`GET ${path}`, 'GET /event', 'GET /global/event'])
     assert.equal((await send(holder, line)).status, 429, line)
   assert.equal((await send(holder, `GET /session/${id}`)).status, 200)
-  await eventually(() => socketCount(service.pid, service.url) < sockets + 10, {
+  await eventually(() => watched.sockets < sockets + 10, {
     withinMs: 60_000,
     what: 'the end of all streams',
   })
-  assert.ok(most <= 64, `the service took ${Math.round(most)} MB more`)
+  const more = watched.mostMb - mb
+  assert.ok(more <= 64, `the service took ${Math.round(more)} MB more`)
   const again = await open(holder, `GET ${path}?from=tail`)
   assert.equal(again.statusCode, 200)
   again.destroy()

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import type { Pool } from 'pg'
+import type { Seen, Watched } from './process-watch.ts'
 import type { Target } from './send.ts'
 
 /** Writes events of `eventBytes` to the end of a session's log, `count` of them, as one statement. */
@@ -36,24 +37,50 @@ export async function openStalled({ url, key }: Target, path: string): Promise<S
   return socket
 }
 
-/** Resident memory of a process, in MB. */
-export function residentMb(pid: number): number {
-  const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kb) / 1_024
+/** A process as /proc shows it, looked at every 250 ms on a thread of its own: a look takes milliseconds. */
+export interface WatchedProcess {
+  /** Resident memory in MB at the last look, and the most since `mostFromNow`. */
+  readonly mb: number
+  readonly mostMb: number
+  /** Connections of clients to its port. */
+  readonly sockets: number
+  mostFromNow(): void
+  /** Resolves after a whole look. */
+  looked(): Promise<void>
+  stop(): Promise<void>
 }
 
-/** Connections of clients to a port that a process has open; its other sockets, such as those to the database, come and go. */
-export function socketCount(pid: number, url: string): number {
-  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0')
-  const tables = ['tcp', 'tcp6'].flatMap(name => readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1))
-  const rows = tables.map(line => line.trim().split(/\s+/))
-  const inodes = new Set(rows.filter(([, local]) => local?.endsWith(`:${port}`)).map(row => row[9]))
-  const folder = `/proc/${pid}/fd`
-  return readdirSync(folder).filter(name => {
-    try {
-      return inodes.has(/^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1])
-    } catch {
-      return false
-    }
-  }).length
+export async function watchProcess(pid: number, url: string): Promise<WatchedProcess> {
+  const worker = new Worker(new URL('./process-watch.ts', import.meta.url), {
+    workerData: { pid, port: Number(new URL(url).port) } satisfies Watched,
+  })
+  let seen: Seen = { mb: 0, sockets: 0 }
+  let most = 0
+  worker.on('message', (look: Seen) => {
+    seen = look
+    most = Math.max(most, look.mb)
+  })
+  const looked = async () => {
+    await once(worker, 'message')
+    await once(worker, 'message')
+  }
+  await looked()
+  return {
+    get mb() {
+      return seen.mb
+    },
+    get mostMb() {
+      return most
+    },
+    get sockets() {
+      return seen.sockets
+    },
+    mostFromNow() {
+      most = seen.mb
+    },
+    looked,
+    async stop() {
+      await worker.terminate()
+    },
+  }
 }

@@ -6,7 +6,7 @@ import { newId } from '../platform/ids.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/event-store.ts'
 import { type BusEvent, tellsOfRecord } from './events.ts'
-import { type News, type SessionFeed, together } from './session-feed.ts'
+import type { News, SessionFeed } from './session-feed.ts'
 import type { Place, Tellings, Told, ToldEvent, Wrap } from './telling.ts'
 
 export interface BusDeps {
@@ -39,6 +39,9 @@ interface Followed {
   after: number
   heard: number
 }
+
+/** Of one reader. */
+type WaitingNews = News & { last: number }
 
 const isAhead = ({ after, heard }: Followed): boolean => after > heard
 
@@ -105,7 +108,7 @@ class Bus {
   readonly #signal: AbortSignal
   readonly #cut: () => void
   /** News that were not written yet, by session. */
-  readonly #waiting = new Map<string, News>()
+  readonly #waiting = new Map<string, WaitingNews>()
   readonly #followed = new Map<string, Followed>()
   #wake: () => void = () => undefined
 
@@ -120,7 +123,10 @@ class Bus {
   hear(news: News): void {
     const { owner } = this.#options
     if (owner !== undefined && news.ownerId !== owner) return
-    this.#waiting.set(news.sessionId, together(this.#waiting.get(news.sessionId), news))
+    const waiting = this.#waiting.get(news.sessionId)
+    // Changed in place: each hint reaches each reader, and most readers that are behind have the session already.
+    if (waiting) waiting.last = news.last
+    else this.#waiting.set(news.sessionId, { ...news })
     if (this.#waiting.size > maxWaiting) this.#cut()
     this.#wake()
   }

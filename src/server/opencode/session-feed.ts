@@ -14,7 +14,7 @@ export interface News {
 }
 
 /** Two news of one session that follow on each other, as one. */
-export const together = (before: News | undefined, news: News): News => (before ? { ...before, last: news.last } : news)
+const together = (before: News | undefined, news: News): News => (before ? { ...before, last: news.last } : news)
 
 type Listener = (news: News) => void
 
