@@ -12,6 +12,7 @@ const programs = {
   'Claude Code': [join(installed, '@anthropic-ai/claude-code/bin/claude.exe')],
   'Gemini CLI': [process.execPath, join(installed, '@google/gemini-cli/bundle/gemini.js')],
   Codex: [process.execPath, join(installed, '@openai/codex/bin/codex.js')],
+  bash: ['/bin/bash'],
   'Cursor SDK': [process.execPath, join(import.meta.dirname, 'cursor-sdk-main.ts')],
   opencode: [join(installed, 'opencode-linux-x64-baseline/bin/opencode')],
 } as const
