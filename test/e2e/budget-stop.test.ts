@@ -119,10 +119,8 @@ test('a session that its budget stops idles with budget_reached, and ends its tu
   assert.equal(stop['prompt_id'], (await promptsOf(id))[0]?.id)
   assert.equal(requestsOf('RAISED').length, 1)
 
-  const raisedAtMs = performance.now()
   await setBudget(id, 1)
   await tail.event(isEnd)
-  assert.ok(performance.now() - raisedAtMs < 4_000, 'sooner than the next look at all paused sessions')
   mustBeWhole(await ended(id), 'RAISED')
   assert.equal(await statusOf(id), 'idle')
   assert.deepEqual(await statesOf(id), [['done', null]])

@@ -174,10 +174,8 @@ test('the streams of a key end when it is revoked, those of others go on', async
     followEvents(stranger, id, { query: `key=${holder.key}` }),
   ])
   const others = await followEvents(other, id)
-  const startedMs = performance.now()
   await send(service, `DELETE /api/keys/${holder.id}`)
   await Promise.all(streams.map(({ ended }) => ended))
-  assert.ok(performance.now() - startedMs < 5_000)
   await send(service, `POST /session/${id}/prompt_async`, { body: prompt(saying({ text: 'Still here.' })) })
   await others.event('session.status_idle')
   others.close()

@@ -31,15 +31,16 @@ async function text(response: IncomingMessage): Promise<string> {
   return body
 }
 
+/** Whoever waits for it never ends. */
+const longerThanAnyTest = 24 * 3_600_000
+
 test('a request that runs is finished, and its kept connection does not hold up the end', async t => {
   const { closeServer, agent, answered, finish } = await slowServer()
   t.after(() => agent.destroy())
-  const startedAtMs = performance.now()
-  const closed = closeServer(30_000)
+  const closed = closeServer(longerThanAnyTest)
   setImmediate(finish)
   assert.equal(await answered, 'done')
   await closed
-  assert.ok(performance.now() - startedAtMs < 5_000)
 })
 
 test('a request that does not end is cut when the time is up', async t => {
@@ -58,7 +59,5 @@ test('a connection that was opened in advance and never used does not hold up th
   await once(spare, 'connect')
   finish()
   await answered
-  const startedAtMs = performance.now()
-  await Promise.all([closeServer(30_000), once(spare.resume(), 'close')])
-  assert.ok(performance.now() - startedAtMs < 5_000)
+  await Promise.all([closeServer(longerThanAnyTest), once(spare.resume(), 'close')])
 })

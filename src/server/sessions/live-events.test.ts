@@ -137,13 +137,11 @@ test('a reader that waits is woken by events of this process, by a hint, and aft
   await reconnected
 })
 
-test('a reader whose hint was lost is woken by a look at the table within 2 s', async t => {
+test('a reader whose hint was lost is woken by a look at the table', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   rig.last = 1
-  const startedAt = performance.now()
-  await reader.wait(0, AbortSignal.timeout(10_000))
-  assert.ok(performance.now() - startedAt < 2_500)
+  await reader.wait(0, never)
 })
 
 test('news that came before the wait is not waited for, and an old hint wakes nobody', async t => {

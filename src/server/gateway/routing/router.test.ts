@@ -283,16 +283,15 @@ test('a deployment at its calls at a time is passed over', async () => {
 
 test('E9: a caller who leaves ends the wait between two tries at once, and is booked as gone', async () => {
   const { post, booked, bookedCalls, seen } = await network([{ script: [error(503, { 'retry-after': '9' })] }], {
-    wait: pause,
+    // Nothing but the caller's leave ends it.
+    wait: (_ms, signal) => pause(24 * 3_600_000, signal),
   })
   const gone = new AbortController()
   const call = post(ask, { signal: gone.signal }).catch(() => undefined)
   while ((seen()[0] ?? 0) === 0) await new Promise(setImmediate)
   setTimeout(() => gone.abort(), 50)
-  const startedMs = performance.now()
   await call
   await bookedCalls(1)
-  assert.ok(performance.now() - startedMs < 1_000)
   assert.deepEqual([booked[0]?.outcome, booked[0]?.attempts, seen()], ['aborted', 1, [1]])
 })
 
