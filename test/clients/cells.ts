@@ -1,19 +1,35 @@
 import assert from 'node:assert/strict'
 import { startEveryProtocol } from '../support/every-protocol.ts'
+import { markerScript } from '../support/marker-script.ts'
 import { saying } from '../support/scripted-service.ts'
+import type { Recorded } from '../support/scripted-upstream.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol, spoken } from '../support/spoken-protocols.ts'
-import { type Client, type Driver, type Feature, features, type OfferedTool, type Target } from './clients.ts'
+import {
+  type Client,
+  type Driver,
+  type Feature,
+  features,
+  type Library,
+  type OfferedTool,
+  type Target,
+} from './clients.ts'
+import type { Program } from './programs.ts'
 
 /** One client on models of one format: what of each feature came out; undefined where the client does not have it. */
 export interface Cell {
   readonly client: string
   readonly protocol: SpokenProtocol
-  readonly results: Readonly<Partial<Record<Feature, 'passed' | { readonly failure: string }>>>
+  readonly results: Results
 }
+
+type Results = Readonly<Partial<Record<Feature, 'passed' | { readonly failure: string }>>>
 
 const answer = 'One two three four five six seven.'
 const thought = 'Let me think about that.'
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
+/** Some programs make a JPEG of an image; so it begins in base64. */
+const jpegStart = '/9j/'
 
 const weather: OfferedTool = {
   name: 'get_weather',
@@ -40,12 +56,17 @@ const asksForReasoning: Readonly<Record<SpokenProtocol, RegExp>> = {
   'bedrock-converse': /"thinking":\{"type":"(adaptive|enabled)"/,
 }
 
+/** What the upstream has got so far in this cell. */
+interface Sent {
+  readonly body: string
+  readonly isStream: boolean
+}
+
 interface Exchange {
   readonly driver: Driver
   readonly target: Target
   readonly protocol: SpokenProtocol
-  /** The bodies that the upstream has got so far in this cell, and whether each asked for a stream. */
-  sent(): readonly { readonly body: string; readonly isStream: boolean }[]
+  sent(): readonly Sent[]
 }
 
 /** Each tries one feature, and throws when something of it is lost. */
@@ -69,7 +90,7 @@ const trials: Readonly<Record<Feature, (exchange: Exchange) => Promise<void>>> =
     const prompt = saying({ thinking: thought, text: answer })
     const { text, reasoning } = (await driver.reasoning?.(target, prompt)) ?? assert.fail()
     assert.deepEqual({ text, reasoning }, { text: answer, reasoning: thought })
-    assert.match(sent()[0]?.body ?? '', asksForReasoning[protocol])
+    assert.ok(asksForReasoning[protocol].test(sent()[0]?.body ?? ''), 'reasoning is asked for')
   },
   async image({ driver, target, sent }) {
     const { text } = (await driver.image?.(target, saying({ text: answer }), png)) ?? assert.fail()
@@ -82,27 +103,90 @@ const trials: Readonly<Record<Feature, (exchange: Exchange) => Promise<void>>> =
 export const foreignTo = ({ speaks }: Client): readonly SpokenProtocol[] =>
   everyProtocol.filter(protocol => protocol !== speaks)
 
+/** `text` as JSON writes it too: a program that prints its prompt does not print the answer by that. */
+const disguised = (prompt: string): string =>
+  [answer, thought].reduce(
+    (text, said) => text.replaceAll(said, `\\u00${said.charCodeAt(0).toString(16)}${said.slice(1)}`),
+    prompt,
+  )
+
+interface Turn extends Omit<Exchange, 'driver'> {
+  readonly program: Program
+}
+
+/** One turn of a program tries all that it can do. */
+async function turnOf({ program, target, protocol, sent }: Turn): Promise<Results> {
+  const call = program.call("printf 'sunny in %s' Paris")
+  const prompt = `Do this: ${saying({ thinking: thought, text: 'Looking.', tool_calls: [call] }, { text: answer })}`
+  const printed = await program.turn(target, disguised(prompt), png).catch((error: Error) => error)
+  const ofTurn = sent().filter(({ body }) => body.includes(`"name":"${call.name}"`))
+  const [first, second] = ofTurn
+  const checks: Readonly<Record<Feature, () => void>> = {
+    stream: () => assert.ok(ofTurn.every(({ isStream }) => isStream)),
+    tools() {
+      assert.equal(ofTurn.length, 2)
+      assert.ok(second?.body.includes('sunny in Paris'), 'the result of the tool goes back')
+      assert.ok(String(printed).includes(answer), 'the last answer is printed')
+    },
+    reasoning() {
+      assert.ok(asksForReasoning[protocol].test(first?.body ?? ''), 'reasoning is asked for')
+      const isBack = /sig_\d+|"reasoning_content"|thought_toolu/.test(second?.body ?? '')
+      assert.ok(isBack || String(printed).includes(thought), 'the reasoning is printed or goes back')
+    },
+    image: () => assert.ok(first?.body.includes(png) || first?.body.includes(jpegStart), 'the image arrives'),
+  }
+  const results = program.can.map(feature => [
+    feature,
+    printed instanceof Error ? failed(printed) : tried(checks[feature]),
+  ])
+  return Object.fromEntries(results) as Results
+}
+
+const failed = (error: unknown) => ({ failure: error instanceof Error ? error.message : String(error) })
+
+function tried(check: () => void): 'passed' | { readonly failure: string } {
+  try {
+    check()
+    return 'passed'
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+async function callsOf(client: Library, exchange: (driver: Driver) => Exchange): Promise<Results> {
+  const driver = await client.driver()
+  const results: Partial<Record<Feature, 'passed' | { failure: string }>> = {}
+  for (const feature of features)
+    if (driver[feature])
+      results[feature] = await trials[feature](exchange(driver)).then(() => 'passed' as const, failed)
+  return results
+}
+
+/** Side questions of programs, such as for a title, offer no tools: none is called there. */
+function script(request: Recorded) {
+  const said = markerScript(request)
+  const { tools, toolConfig } = request.body
+  return said.tool_calls && tools === undefined && toolConfig === undefined ? {} : said
+}
+
 /** A service before an upstream of every format, and the cells that are tried against it. */
 export async function startCells(): Promise<{ cell(client: Client, protocol: SpokenProtocol): Promise<Cell> }> {
-  const { service, upstreams } = await startEveryProtocol()
+  const { service, upstreams } = await startEveryProtocol({ script })
 
-  async function cell(client: Client, protocol: SpokenProtocol): Promise<Cell> {
-    const driver = await client.driver()
-    const target = { url: service.url, key: service.key, model: aliasOf(protocol) }
-    const results: Partial<Record<Feature, 'passed' | { failure: string }>> = {}
-    for (const feature of features) {
-      if (!driver[feature]) continue
+  const cell = async (client: Client, protocol: SpokenProtocol): Promise<Cell> => {
+    const exchange = () => {
       const before = upstreams[protocol].requests.length
       const sent = () =>
         upstreams[protocol].requests.slice(before).map(({ url, body, rawBody }) => ({
           body: rawBody.toString(),
           isStream: spoken[protocol].dialect.ask(url.split('?')[0] ?? '', body) === 'stream',
         }))
-      results[feature] = await trials[feature]({ driver, target, protocol, sent }).then(
-        () => 'passed' as const,
-        (error: unknown) => ({ failure: error instanceof Error ? error.message : String(error) }),
-      )
+      return { target: { url: service.url, key: service.key, model: aliasOf(protocol) }, protocol, sent }
     }
+    const results =
+      'program' in client
+        ? await turnOf({ ...exchange(), program: client.program })
+        : await callsOf(client, driver => ({ ...exchange(), driver }))
     return { client: client.name, protocol, results }
   }
 

@@ -1,6 +1,17 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SpokenProtocol } from '../support/spoken-protocols.ts'
+import {
+  claudeAgentSdk,
+  claudeCode,
+  codexBaseUrl,
+  codexProvider,
+  continueCli,
+  geminiCli,
+  opencode,
+  type Program,
+  qwenCode,
+} from './programs.ts'
 
 /** What is tried of a client. */
 export const features = ['stream', 'tools', 'reasoning', 'image'] as const
@@ -40,18 +51,27 @@ export interface Driver {
   image?(target: Target, prompt: string, png: string): Promise<Said>
 }
 
-export interface Client {
+interface ClientFacts {
   readonly name: string
   /** What is installed; its version stands in the table. */
   readonly package: string
   /** The format that it speaks: for models of this one its calls pass unchanged. */
   readonly speaks: SpokenProtocol
+}
+
+export interface Library extends ClientFacts {
   driver(): Promise<Driver>
 }
 
+interface CommandLine extends ClientFacts {
+  readonly program: Program
+}
+
+export type Client = Library | CommandLine
+
 /** A driver of `sdk/`, which is plain JavaScript: the packages that it uses are installed for this folder alone. */
 const sdk =
-  (file: string, name: string): Client['driver'] =>
+  (file: string, name: string): Library['driver'] =>
   async () => {
     const module = (await import(pathToFileURL(join(import.meta.dirname, 'sdk', file)).href)) as Record<string, Driver>
     return module[name] ?? {}
@@ -110,4 +130,17 @@ export const clients: readonly Client[] = [
     speaks: 'openai-responses',
     driver: sdk('openai-agents.mjs', 'openaiAgents'),
   },
+  {
+    name: 'Claude Agent SDK',
+    package: '@anthropic-ai/claude-agent-sdk',
+    speaks: 'anthropic-messages',
+    program: claudeAgentSdk,
+  },
+  { name: 'Claude Code', package: '@anthropic-ai/claude-code', speaks: 'anthropic-messages', program: claudeCode },
+  { name: 'Codex, provider', package: '@openai/codex', speaks: 'openai-responses', program: codexProvider },
+  { name: 'Codex, openai_base_url', package: '@openai/codex', speaks: 'openai-responses', program: codexBaseUrl },
+  { name: 'opencode', package: 'opencode-linux-x64-baseline', speaks: 'openai-chat', program: opencode },
+  { name: 'Gemini CLI', package: '@google/gemini-cli', speaks: 'gemini', program: geminiCli },
+  { name: 'Qwen Code', package: '@qwen-code/qwen-code', speaks: 'openai-chat', program: qwenCode },
+  { name: 'Continue CLI', package: '@continuedev/cli', speaks: 'openai-chat', program: continueCli },
 ]

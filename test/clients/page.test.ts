@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { clientProgram } from '../support/client-program.ts'
 import { startEveryProtocol } from '../support/every-protocol.ts'
 import { hasOpencode } from '../support/opencode-program.ts'
+import { clientShell } from './shell.ts'
 
 interface Block {
   readonly language: string
@@ -28,27 +28,12 @@ const { service } = await startEveryProtocol({
   },
 })
 
-/** Where `npm install -g` would have put the programs; opencode is installed under another name. */
-const modules = join(import.meta.dirname, 'node_modules')
-const programs = [dirname(process.execPath), join(modules, '.bin')]
-
 /** Runs a block as a reader would: in a shell that has run the first block of the page. */
 async function run({ language, code }: Block) {
-  const bash = await clientProgram('bash')
-  const bin = join(bash.home, 'bin')
-  await mkdir(bin)
-  await symlink(join(modules, 'opencode-linux-x64-baseline/bin/opencode'), join(bin, 'opencode'))
-  await symlink(modules, join(bash.work, 'node_modules'))
-  if (language === 'js') await writeFile(join(bash.work, 'client.mjs'), code)
+  const shell = await clientShell()
+  if (language === 'js') await writeFile(join(shell.work, 'client.mjs'), code)
   const lines = language === 'js' ? 'node client.mjs' : code
-  return bash.run({
-    args: ['-ec', `${start?.code}\n${lines}`],
-    env: {
-      PATH: [bin, ...programs, process.env['PATH']].join(delimiter),
-      SWITCHYARD_URL: service.url,
-      SWITCHYARD_KEY: service.key,
-    },
-  })
+  return shell.run(`${start?.code}\n${lines}`, { SWITCHYARD_URL: service.url, SWITCHYARD_KEY: service.key })
 }
 
 test('docs/clients.md begins with a block that sets the address and the key', () => {
