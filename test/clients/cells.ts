@@ -4,15 +4,8 @@ import { markerScript } from '../support/marker-script.ts'
 import { saying } from '../support/scripted-service.ts'
 import type { Recorded } from '../support/scripted-upstream.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol, spoken } from '../support/spoken-protocols.ts'
-import {
-  type Client,
-  type Driver,
-  type Feature,
-  features,
-  type Library,
-  type OfferedTool,
-  type Target,
-} from './clients.ts'
+import type { Client, Library } from './clients.ts'
+import { type Driver, type Feature, features, type OfferedTool, type Target } from './driver.ts'
 import type { Program } from './programs.ts'
 
 /** One client on models of one format: what of each feature came out; undefined where the client does not have it. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SpokenProtocol } from '../support/spoken-protocols.ts'
+import type { Driver } from './driver.ts'
 import {
   claudeAgentSdk,
   claudeCode,
@@ -12,44 +13,6 @@ import {
   type Program,
   qwenCode,
 } from './programs.ts'
-
-/** What is tried of a client. */
-export const features = ['stream', 'tools', 'reasoning', 'image'] as const
-export type Feature = (typeof features)[number]
-
-/** Where a client sends its calls, and the model that it names. */
-export interface Target {
-  readonly url: string
-  readonly key: string
-  readonly model: string
-}
-
-/** A tool that a client offers. */
-export interface OfferedTool {
-  readonly name: string
-  readonly description: string
-  /** Name of its one argument, a string. */
-  readonly argument: string
-  execute(input: Readonly<Record<string, string>>): string
-}
-
-/** What a client made of the answer. */
-export interface Said {
-  readonly text: string
-  readonly reasoning?: string
-  /** Parts in which the text arrived. */
-  readonly pieces?: number
-}
-
-/** One way to use a client: a call for each feature. A feature that the client does not have is absent. */
-export interface Driver {
-  stream?(target: Target, prompt: string): Promise<Said>
-  /** A turn with the tool, through to the answer after its result. */
-  tools?(target: Target, prompt: string, tool: OfferedTool): Promise<Said>
-  reasoning?(target: Target, prompt: string): Promise<Said>
-  /** `png` is base64. */
-  image?(target: Target, prompt: string, png: string): Promise<Said>
-}
 
 interface ClientFacts {
   readonly name: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Feature, Target } from './clients.ts'
+import type { Feature, Target } from './driver.ts'
 import { clientShell } from './shell.ts'
 
 /** A command line that runs a turn by itself. One turn tries everything that it can do. */

@@ -1,6 +1,7 @@
 import type { SpokenProtocol } from '../support/spoken-protocols.ts'
 import type { Cell } from './cells.ts'
-import { type Client, type Feature, features } from './clients.ts'
+import type { Client } from './clients.ts'
+import { type Feature, features } from './driver.ts'
 
 const columns: Readonly<Record<SpokenProtocol, string>> = {
   'openai-chat': 'Chat',
