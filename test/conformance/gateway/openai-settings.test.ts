@@ -8,6 +8,7 @@ const brief = { role: 'developer', content: 'Be brief.' }
 const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
 const look = { name: 'look', strict: true, parameters: closed }
 const named = { name: 'report', description: 'A report', strict: true, schema: closed }
+const png = 'data:image/png;base64,iVBORw0KGgo='
 const turns = [said, { role: 'assistant', content: 'yes?' }, brief, said]
 
 interface Client {
@@ -17,6 +18,7 @@ interface Client {
   readonly strictTool: object
   readonly jsonMode: object
   readonly schema: object
+  readonly closeLook: object
   /** Of strict tools and of instructions in the middle, as the client spells them. */
   readonly places: { readonly strict: string; readonly turn: string }
 }
@@ -29,6 +31,9 @@ const clients: Readonly<Record<string, Client>> = {
     strictTool: { tools: [{ type: 'function', function: look }] },
     jsonMode: { response_format: { type: 'json_object' } },
     schema: { response_format: { type: 'json_schema', json_schema: named } },
+    closeLook: {
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: png, detail: 'high' } }] }],
+    },
     places: { strict: 'tools.0.function.strict', turn: 'messages.2' },
   },
   responses: {
@@ -38,6 +43,7 @@ const clients: Readonly<Record<string, Client>> = {
     strictTool: { tools: [{ type: 'function', ...look }] },
     jsonMode: { text: { format: { type: 'json_object' } } },
     schema: { text: { format: { type: 'json_schema', ...named } } },
+    closeLook: { input: [{ role: 'user', content: [{ type: 'input_image', image_url: png, detail: 'high' }] }] },
     places: { strict: 'tools.0.strict', turn: 'input.2' },
   },
 }
@@ -71,6 +77,21 @@ for (const [name, client] of Object.entries(clients)) {
       assert.equal(sent.includes('{"type":"json_object"}'), isOpenAi)
       assert.equal(sent.includes('Answer with one JSON object'), !isOpenAi)
       assert.equal(degraded.includes('=told_in_system'), !isOpenAi)
+    })
+
+    test(`F2, ${name} on ${protocol}: how closely an image is looked at is carried, or reported`, async t => {
+      const { sent, degraded } = await call(t, client.closeLook)
+      assert.ok(sent.includes('iVBORw0KGgo='), sent)
+      assert.equal(sent.includes('"detail":"high"'), isOpenAi, sent)
+      assert.equal(degraded, isOpenAi ? '' : 'messages.0.content.0.detail=dropped')
+    })
+
+    test(`F2, ${name} on ${protocol}: safety_identifier names the caller, and user is reported beside it`, async t => {
+      const { sent, degraded } = await call(t, { safety_identifier: 'caller-1', user: 'old-1' })
+      assert.ok(!sent.includes('old-1'), sent)
+      assert.ok(degraded.split(', ').includes('user=dropped'), degraded)
+      // Gemini has no such field, and servers that are only compatible with OpenAI's Chat may refuse it.
+      assert.equal(sent.includes('caller-1'), protocol !== 'gemini' && protocol !== 'openai-chat', sent)
     })
 
     if (isOpenAi)

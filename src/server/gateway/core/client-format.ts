@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../contract/errors.ts'
 import type { AnswerEvent } from './answer-event.ts'
 import type { Attempt, Call, Refusal, Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
-import type { Degradation } from './degradations.ts'
+import type { Degradation, OwnNames } from './degradations.ts'
 
 /** What a conversion may know besides the request. */
 export interface ClientContext {
@@ -20,7 +20,9 @@ export interface ClientContext {
 /** A canonical request, and what writes its answer. */
 interface Conversion {
   readonly body: CanonicalRequest
+  /** In the client's own names. */
   readonly degraded: readonly Degradation[]
+  readonly ownNames: OwnNames
   readonly writer: AnswerWriter
 }
 
@@ -49,7 +51,7 @@ export interface CountFormat {
   read(
     request: Readonly<Record<string, unknown>>,
     context: ClientContext,
-  ): Pick<Conversion, 'body' | 'degraded'> & { readonly problem: ProblemWriter }
+  ): Pick<Conversion, 'body' | 'degraded' | 'ownNames'> & { readonly problem: ProblemWriter }
   write(inputTokens: number): object
 }
 

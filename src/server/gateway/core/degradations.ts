@@ -6,6 +6,13 @@ export interface Degradation {
   readonly action: string
 }
 
+/** What a client calls settings of a canonical request, such as `generationConfig.topP` for `top_p`. */
+export type OwnNames = Readonly<Record<string, string>>
+
+/** Degradations of a canonical request in the words of the client that sent it. */
+export const inOwnNames = (degradations: readonly Degradation[], names: OwnNames): readonly Degradation[] =>
+  degradations.map(degradation => ({ ...degradation, path: names[degradation.path] ?? degradation.path }))
+
 const maxPairs = 20
 const maxBytes = 1024
 

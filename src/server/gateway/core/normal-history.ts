@@ -1,5 +1,6 @@
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
-import { isAnthropicFormat, isClaude } from '../formats/shared/model-traits.ts'
+import { detailOf } from '../formats/shared/extras.ts'
+import { isAnthropicFormat, isClaude, isOpenAiFormat } from '../formats/shared/model-traits.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { sealPrefix } from './reasoning-seal.ts'
@@ -11,14 +12,16 @@ export interface StepOptions {
 }
 
 /** Images with the media type that their bytes have. */
-export const withImageTypes = (request: CanonicalRequest, { note }: StepOptions): CanonicalRequest =>
-  withBlocks(request, (block, path) => withImageType(block, path, note))
+export const withImageTypes = (request: CanonicalRequest, options: StepOptions): CanonicalRequest =>
+  withBlocks(request, (block, path) => withImageType(block, path, options))
 
-function withImageType(block: Json, path: string, note: StepOptions['note']): Json {
+function withImageType(block: Json, path: string, options: StepOptions): Json {
+  const { target, note } = options
   if (block['type'] === 'tool_result')
     return withEntries(block, 'content', (inner, index) =>
-      isRecord(inner) ? withImageType(inner, `${path}.content.${index}`, note) : inner,
+      isRecord(inner) ? withImageType(inner, `${path}.content.${index}`, options) : inner,
     )
+  if (detailOf(block) !== undefined && !isOpenAiFormat(target.protocol)) note(`${path}.detail`, 'dropped')
   const source = recordOf(block['source'])
   if (block['type'] !== 'image' || source['type'] !== 'base64') return block
   const declared = source['media_type']

@@ -11,7 +11,7 @@ import type { Send } from '../upstream/send.ts'
 import type { Attempt, Lane } from './call.ts'
 import { type ClientFormat, type CountFormat, clientContext, type ProblemWriter } from './client-format.ts'
 import type { CallSignatures, Codec, CodecContext, UpstreamRequest } from './codec.ts'
-import { type Degradation, withDegradedHeader } from './degradations.ts'
+import { type Degradation, inOwnNames, withDegradedHeader } from './degradations.ts'
 import { normalRequest } from './normal-request.ts'
 import type { ReasoningSeals } from './reasoning-seal.ts'
 import { parsedObject } from './request.ts'
@@ -44,11 +44,11 @@ export function createTranslatedLane(options: Options): Lane {
   const { client, codec, send } = options
   return async (attempt, sink) => {
     const { call, target } = attempt
-    const { body, writer, degraded: unread } = client(parsedObject(call.body), clientContext(attempt))
+    const { body, writer, degraded: unread, ownNames } = client(parsedObject(call.body), clientContext(attempt))
     const { request, names, degraded: changed } = normalRequest(body, target)
     const context = contextOf(attempt, options)
     const upstream = codec.request(request, context)
-    const degraded: Degradation[] = [...unread, ...changed, ...upstream.degraded]
+    const degraded: Degradation[] = [...unread, ...inOwnNames([...changed, ...upstream.degraded], ownNames)]
     const shown = withDegradedHeader(attempt, degraded)
     const reader = createTranslatedReader({
       ...options,
@@ -81,9 +81,14 @@ interface CountOptions extends CodecNeeds {
 export function createCountLane(options: CountOptions): Lane {
   const { client, codec, send } = options
   return async (attempt, sink) => {
-    const { body, problem, degraded: unread } = client.read(parsedObject(attempt.call.body), clientContext(attempt))
+    const {
+      body,
+      problem,
+      degraded: unread,
+      ownNames,
+    } = client.read(parsedObject(attempt.call.body), clientContext(attempt))
     const { request, degraded: changed } = normalRequest(body, attempt.target)
-    const degraded = [...unread, ...changed]
+    const degraded = [...unread, ...inOwnNames(changed, ownNames)]
     const shown = withDegradedHeader(attempt, degraded)
     const estimate = () => answerCount(shown, sink, client.write(estimateInputTokens(request)))
     if (!codec?.counting) return estimate()

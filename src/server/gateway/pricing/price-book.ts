@@ -128,7 +128,8 @@ const limits: readonly (readonly [names: RegExp, ModelLimits])[] = [
   [/claude-opus-4/, { maxOutput: 32_000 }],
   [/gpt-[56](?!.*(chat|image|audio))/, { maxOutput: 128_000 }],
   [/gpt-4-1/, { maxOutput: 32_768 }],
-  [/gemini-(2-5|3)(?!.*(image|tts|live|audio))/, { contextWindow: 1_048_576, maxOutput: 65_536 }],
+  [/gemini-2-5(?!.*(image|tts|live|audio))/, { contextWindow: 1_048_576, maxOutput: 65_535 }],
+  [/gemini-3(?!.*(image|tts|live|audio))/, { contextWindow: 1_048_576, maxOutput: 65_536 }],
 ]
 
 /** The limits of a model by its name alone; empty for a name that says nothing. */

@@ -8,6 +8,7 @@ import type { TokenCounts } from '../../tokens/token-counts.ts'
 export const anthropicClient: ClientFormat = (request, { stream, requestId }) => ({
   body: request,
   degraded: [],
+  ownNames: {},
   writer: createAnthropicWriter({ stream, requestId }),
 })
 
@@ -15,7 +16,7 @@ export const anthropicClient: ClientFormat = (request, { stream, requestId }) =>
 export const anthropicCounts: CountFormat = {
   read(request, { requestId }) {
     const { problem } = createAnthropicWriter({ stream: false, requestId })
-    return { body: request, degraded: [], problem }
+    return { body: request, degraded: [], ownNames: {}, problem }
   },
   write: inputTokens => ({ input_tokens: inputTokens }),
 }

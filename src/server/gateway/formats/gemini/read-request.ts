@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json } from '../../../platform/json.ts'
 import type { ClientFormat, CountFormat } from '../../core/client-format.ts'
-import type { Degradation } from '../../core/degradations.ts'
+import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
 import { isAnthropics } from '../shared/model-traits.ts'
@@ -47,14 +47,28 @@ export const geminiClient: ClientFormat = (request, context) => {
     showsThoughts,
     originOf: tools.originOf,
   })
-  return { body, degraded, writer }
+  return { body, degraded, ownNames, writer }
+}
+
+const ownNames: OwnNames = {
+  max_tokens: 'generationConfig.maxOutputTokens',
+  temperature: 'generationConfig.temperature',
+  top_p: 'generationConfig.topP',
+  top_k: 'generationConfig.topK',
+  stop_sequences: 'generationConfig.stopSequences',
+  thinking: 'generationConfig.thinkingConfig',
+  'thinking.budget_tokens': 'generationConfig.thinkingConfig.thinkingBudget',
+  'output_config.effort': 'generationConfig.thinkingConfig.thinkingLevel',
+  'output_config.format': 'generationConfig.responseSchema',
+  tool_choice: 'toolConfig',
+  system: 'systemInstruction',
 }
 
 /** Counts tokens for Google's clients. */
 export const geminiCounts: CountFormat = {
   read(request, context) {
-    const { body, degraded, writer } = geminiClient(countedRequest(request), context)
-    return { body, degraded, problem: writer.problem }
+    const { writer, ...read } = geminiClient(countedRequest(request), context)
+    return { ...read, problem: writer.problem }
   },
   write: inputTokens => ({ totalTokens: inputTokens }),
 }

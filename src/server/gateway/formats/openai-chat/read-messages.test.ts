@@ -61,7 +61,7 @@ const messages: readonly (readonly [string, readonly object[], object, string?])
       {
         role: 'user',
         content: [
-          { type: 'image_url', image_url: { url: 'https://x.example/a.png', detail: 'low' } },
+          { type: 'image_url', image_url: { url: 'https://x.example/a.png', detail: 'auto' } },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
         ],
       },

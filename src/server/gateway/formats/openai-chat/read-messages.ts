@@ -11,6 +11,7 @@ import {
   textBlocks,
 } from '../shared/content-parts.ts'
 import type { Conversation } from '../shared/conversation.ts'
+import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
 
@@ -72,7 +73,8 @@ function partBlocks(part: Json, path: string): readonly Block[] {
       return textBlocks(part['refusal'])
     case 'image_url': {
       const image = part['image_url']
-      return [imageBlock(isRecord(image) ? image['url'] : image, part, `${path}.image_url`)]
+      const block = imageBlock(isRecord(image) ? image['url'] : image, part, `${path}.image_url`)
+      return [withDetail(block, recordOf(image)['detail'])]
     }
     case 'file':
       return [fileBlock(recordOf(part['file']), part, `${path}.file`)]

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
 import type { ClientFormat } from '../../core/client-format.ts'
-import type { Degradation } from '../../core/degradations.ts'
+import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
@@ -33,6 +33,8 @@ export const chatClient: ClientFormat = (request, context) => {
     extras,
   })
   noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
+  // The field that took the place of `user` names the caller where both are given.
+  if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
   const writer = createChatWriter({
     id: `chatcmpl-${requestId.slice(requestId.indexOf('_') + 1)}`,
     createdAt,
@@ -42,8 +44,19 @@ export const chatClient: ClientFormat = (request, context) => {
     isLegacy,
     originOf: tools.originOf,
   })
-  return { body, degraded, writer }
+  return { body, degraded, ownNames: isAbsent(request['max_completion_tokens']) ? ownNames : newerNames, writer }
 }
+
+const ownNames: OwnNames = {
+  stop_sequences: 'stop',
+  thinking: 'reasoning_effort',
+  'thinking.budget_tokens': 'reasoning_effort',
+  'output_config.effort': 'reasoning_effort',
+  'output_config.format': 'response_format',
+  'tool_choice.disable_parallel_tool_use': 'parallel_tool_calls',
+  'metadata.user_id': 'user',
+}
+const newerNames: OwnNames = { ...ownNames, max_tokens: 'max_completion_tokens' }
 
 const settingsOf = (request: Json, isForced: boolean): Settings => ({
   temperature: request['temperature'],
@@ -54,7 +67,7 @@ const settingsOf = (request: Json, isForced: boolean): Settings => ({
   effort: request['reasoning_effort'],
   showsThinking: !isAbsent(request['reasoning_effort']) && request['reasoning_effort'] !== 'none',
   format: request['response_format'],
-  user: request['user'] ?? request['safety_identifier'],
+  user: request['safety_identifier'] ?? request['user'],
   isForced,
 })
 

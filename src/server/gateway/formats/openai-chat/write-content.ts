@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import { detailOf } from '../shared/extras.ts'
 
 /** A message of a Chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
@@ -7,7 +8,7 @@ export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant
 /** A part of a Chat message's content. */
 export type Part =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
   | { readonly type: 'file'; readonly file: { readonly filename: string; readonly file_data: string } }
 
 /** What a conversion may know, and where it tells what it could not carry over. */
@@ -51,7 +52,7 @@ export function partsOf(placed: Placed, conversion: Conversion): readonly Part[]
     case 'text':
       return textParts(textOf(block['text']))
     case 'image':
-      return [{ type: 'image_url', image_url: { url: imageUrl(recordOf(block['source']), path) } }]
+      return [{ type: 'image_url', image_url: imageOf(block, path) }]
     case 'document':
       return documentParts(placed, conversion)
     case 'search_result':
@@ -76,6 +77,11 @@ export function contentOf(parts: readonly Part[]): string | readonly Part[] {
 const textParts = (text: string): readonly Part[] => (text === '' ? [] : [{ type: 'text', text }])
 
 const innerTexts = (block: Json): string[] => listOf(block['content']).map(inner => textOf(recordOf(inner)['text']))
+
+function imageOf(block: Json, path: string) {
+  const detail = detailOf(block)
+  return { url: imageUrl(recordOf(block['source']), path), ...(detail !== undefined && { detail }) }
+}
 
 function imageUrl(source: Json, path: string): string {
   if (source['type'] === 'base64') return dataUrl(source)

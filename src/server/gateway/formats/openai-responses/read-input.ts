@@ -10,6 +10,7 @@ import {
   textBlocks,
 } from '../shared/content-parts.ts'
 import type { Conversation } from '../shared/conversation.ts'
+import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
 import { clientToolOf } from './client-tools.ts'
@@ -114,7 +115,7 @@ function partBlocks(part: Json, path: string): readonly Block[] {
     case 'input_image':
       if (isAbsent(part['image_url']) && !isAbsent(part['file_id']))
         throw invalid(`${path}.file_id: stored files cannot be read here; send the data`)
-      return [imageBlock(part['image_url'], part, `${path}.image_url`)]
+      return [withDetail(imageBlock(part['image_url'], part, `${path}.image_url`), part['detail'])]
     case 'input_file':
       return [fileBlock(part, part, path)]
     default:

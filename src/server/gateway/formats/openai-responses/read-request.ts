@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { ClientContext, ClientFormat } from '../../core/client-format.ts'
-import type { Degradation } from '../../core/degradations.ts'
+import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
@@ -39,8 +39,19 @@ export const responsesClient: ClientFormat = (request, context) => {
   return {
     body,
     degraded,
+    ownNames,
     writer: createResponseWriter({ key, createdAt, model, stream, echo, originOf: tools.originOf }),
   }
+}
+
+const ownNames: OwnNames = {
+  max_tokens: 'max_output_tokens',
+  thinking: 'reasoning',
+  'thinking.budget_tokens': 'reasoning.effort',
+  'output_config.effort': 'reasoning.effort',
+  'output_config.format': 'text.format',
+  'tool_choice.disable_parallel_tool_use': 'parallel_tool_calls',
+  'metadata.user_id': 'safety_identifier',
 }
 
 function settingsOf(request: Json, isForced: boolean): Settings {
@@ -54,7 +65,7 @@ function settingsOf(request: Json, isForced: boolean): Settings {
     effort,
     showsThinking: !isAbsent(summary ?? olderSummary) && effort !== 'none',
     format: recordOf(request['text'])['format'],
-    user: request['user'] ?? request['safety_identifier'],
+    user: request['safety_identifier'] ?? request['user'],
     isForced,
   }
 }
@@ -78,6 +89,8 @@ function noteDropped(request: Json, { extras, chain }: Carried, note: Note): voi
   for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
   if (request['store'] === true && !chain?.isKept) note('store', 'not_kept')
   noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
+  // The field that took the place of `user` names the caller where both are given.
+  if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
 }
 
 /** The response's own fields that repeat the request, as OpenAI's do. */

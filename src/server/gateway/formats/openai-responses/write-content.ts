@@ -1,11 +1,12 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
+import { detailOf } from '../shared/extras.ts'
 import type { Note } from './conversion.ts'
 
 /** A part of a user message or of a tool's output. */
 export type InputPart =
   | { readonly type: 'input_text'; readonly text: string }
-  | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' }
+  | { readonly type: 'input_image'; readonly image_url: string; readonly detail: string }
   | { readonly type: 'input_file'; readonly filename: string; readonly file_data: string }
   | { readonly type: 'input_file'; readonly file_url: string }
 
@@ -25,7 +26,7 @@ export function inputParts(block: Json, path: string, note: Note): readonly Inpu
     case 'text':
       return textParts(textOf(block['text']))
     case 'image':
-      return [{ type: 'input_image', image_url: imageUrl(block['source'], path), detail: 'auto' }]
+      return [{ type: 'input_image', image_url: imageUrl(block['source'], path), detail: detailOf(block) ?? 'auto' }]
     case 'document':
       return documentParts(block, path, note)
     case 'search_result':

@@ -1,5 +1,5 @@
 import type { Protocol } from '../../../config/config.ts'
-import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
+import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
 
 /**
  * Settings that the vocabulary of a canonical request lacks and that formats share, by OpenAI's names. They stand
@@ -42,3 +42,12 @@ export const extrasOf = (request: Json): Json => recordOf((request as { readonly
 
 /** As the member of a canonical request; nothing without any. */
 export const withExtras = (extras: Json): object => (Object.keys(extras).length > 0 ? { [member]: extras } : {})
+
+const detail = Symbol('detail')
+
+/** An image block that OpenAI's models look at as closely as `given` says: `low`, `high` or `original`. */
+export const withDetail = <T extends Json>(block: T, given: unknown): T =>
+  typeof given === 'string' && given !== 'auto' ? { ...block, [detail]: given } : block
+
+/** How closely an image block is to be looked at; undefined where its client left that to the model. */
+export const detailOf = (block: Json): string | undefined => textIn((block as { readonly [detail]?: unknown })[detail])
