@@ -1,6 +1,6 @@
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
 import { detailOf } from '../formats/shared/extras.ts'
-import { isAnthropicFormat, isClaude, isOpenAiFormat } from '../formats/shared/model-traits.ts'
+import { isAnthropicFormat, isClaude, isOpenAiFormat, traitsOf } from '../formats/shared/model-traits.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { sealPrefix } from './reasoning-seal.ts'
@@ -73,6 +73,23 @@ export function withoutForeignThinking(request: CanonicalRequest, { target, note
     const kept = blocks.filter(block => !isForeign(block))
     return { ...recordOf(message), content: kept.length > 0 ? kept : [{ type: 'text', text: '...' }] }
   })
+}
+
+/**
+ * Claude before 4.6 refuses to think on behind calls whose turn does not begin with its thinking, and clients of other
+ * formats may not have kept that.
+ */
+export function withPossibleThinking(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const { thinking, messages } = request
+  if (recordOf(thinking)['type'] !== 'enabled' || !isClaude(target)) return request
+  if (traitsOf(target.upstreamModel).thinking !== 'budget') return request
+  const last = listOf(messages).findLast(message => recordOf(message)['role'] === 'assistant')
+  const blocks = recordsOf(recordOf(last)['content'])
+  const isThought = /^(redacted_)?thinking$/.test(textOf(blocks[0]?.['type']))
+  if (isThought || !blocks.some(({ type }) => type === 'tool_use')) return request
+  note('thinking', 'dropped')
+  const { thinking: _, ...rest } = request
+  return rest
 }
 
 /** Calls with different ids, each result under the id of its call, and as text the results that no call precedes. */

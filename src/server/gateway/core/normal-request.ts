@@ -10,6 +10,7 @@ import {
   withImageTypes,
   withMatchedCalls,
   withoutForeignThinking,
+  withPossibleThinking,
   withToolsOfHistory,
   withTrimmedPrefill,
 } from './normal-history.ts'
@@ -31,6 +32,7 @@ const steps: readonly Step[] = [
   withoutBillingHeader,
   withClientTools,
   withoutForeignThinking,
+  withPossibleThinking,
   withMatchedCalls,
   withToolsOfHistory,
   withTrimmedPrefill,

@@ -14,6 +14,7 @@ import type { Conversation } from '../shared/conversation.ts'
 import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
+import { thinkingBlocks } from './reasoning-details.ts'
 
 /** Adds the messages of a chat request to a conversation. */
 export function addChatMessages(messages: readonly unknown[], conversation: Conversation, note: Note): void {
@@ -86,9 +87,11 @@ function partBlocks(part: Json, path: string): readonly Block[] {
 function assistantBlocks(message: Json, { path, note, calls }: Place): readonly Block[] {
   const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
   if (!isAbsent(audio)) note(`${path}.audio`)
+  const thoughts = thinkingBlocks(message['reasoning_details'], `${path}.reasoning_details`, note)
   // Without the signature that went with it a model does not take its own thinking back.
-  for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
-  const blocks = [...blocksOf(content, `${path}.content`), ...textBlocks(refusal)]
+  if (thoughts.length === 0)
+    for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
+  const blocks = [...thoughts, ...blocksOf(content, `${path}.content`), ...textBlocks(refusal)]
   if (isRecord(legacy)) {
     const id = `call_${path.replaceAll('.', '_')}`
     calls.set(String(legacy['name']), id)

@@ -5,6 +5,7 @@ import { noTokens } from '../../tokens/token-counts.ts'
 import { chatUsage, openAiProblem, type UrlCitation, urlCitations } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
 import { type CustomInput, createCustomInput } from '../shared/tools.ts'
+import { encryptedDetail, signedDetail } from './reasoning-details.ts'
 
 interface Options {
   readonly id: string
@@ -50,6 +51,11 @@ class ChatWriter {
   #thinking = ''
   readonly #calls: Call[] = []
   readonly #annotations: Json[] = []
+  /** What the client has to send back for the model to go on from its thoughts. */
+  readonly #details: Json[] = []
+  /** Of the thinking block that is being said: where it begins, and its signature. */
+  #thoughtStart = 0
+  #signature = ''
   /** Of the text block that is being said: where it begins, and the pages behind it. */
   #textStart = 0
   #cited: UrlCitation[] = []
@@ -78,6 +84,7 @@ class ChatWriter {
       case 'block_delta':
         return this.#more(event.text)
       case 'block_signature':
+        this.#signature += event.signature
         return ''
       case 'block_citation':
         this.#cited.push(...urlCitations(event.citation))
@@ -102,6 +109,7 @@ class ChatWriter {
       content: this.#text === '' && calls.length > 0 ? null : this.#text,
       refusal: null,
       ...(this.#thinking !== '' && { reasoning_content: this.#thinking }),
+      ...(this.#details.length > 0 && { reasoning_details: this.#details }),
       ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
       ...(isLegacy && first && { function_call: { name: first.origin.name, arguments: first.json } }),
       ...(!isLegacy && calls.length > 0 && { tool_calls: calls }),
@@ -119,11 +127,14 @@ class ChatWriter {
   #start(block: Extract<AnswerEvent, { type: 'block_start' }>['block']): string {
     if (block.type === 'whole') {
       this.#open = undefined
-      return ''
+      const { type, data } = block.block
+      return type === 'redacted_thinking' ? this.#detail(encryptedDetail(data, this.#details.length)) : ''
     }
     if (block.type !== 'tool_use') {
       this.#open = block.type
       this.#textStart = this.#text.length
+      this.#thoughtStart = this.#thinking.length
+      this.#signature = ''
       return ''
     }
     const origin = this.#options.originOf(block.name)
@@ -178,6 +189,7 @@ class ChatWriter {
     const open = this.#open
     this.#open = undefined
     if (open === 'text') return this.#annotate()
+    if (open === 'thinking') return this.#sign()
     return typeof open === 'object' && open.input ? this.#callMore(open, open.input.end()) : ''
   }
 
@@ -189,6 +201,18 @@ class ChatWriter {
     this.#cited = []
     this.#annotations.push(...annotations)
     return this.#delta({ annotations })
+  }
+
+  /** A signature is of use with the whole text that it signs, so both go out together. */
+  #sign(): string {
+    if (this.#signature === '') return ''
+    const text = this.#thinking.slice(this.#thoughtStart)
+    return this.#detail(signedDetail({ text, signature: this.#signature, index: this.#details.length }))
+  }
+
+  #detail(detail: Json): string {
+    this.#details.push(detail)
+    return this.#delta({ reasoning_details: [detail] })
   }
 
   #finishOf(reason: StopReason): string {
