@@ -122,6 +122,21 @@ export const openAiRoutes = {
     },
     summary: 'Make a response, in OpenAI’s format; `previous_response_id` goes on from a stored one',
   }),
+  countResponse: route({
+    ...base,
+    id: 'openai.countResponse',
+    method: 'POST',
+    path: '/v1/responses/input_tokens',
+    aliases: ['/responses/input_tokens', '/openai/deployments/{model}/responses/input_tokens'],
+    body: Type.Object(
+      { model: Model, input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]) },
+      open,
+    ),
+    responses: {
+      200: Type.Object({ object: Type.Literal('response.input_tokens'), input_tokens: Type.Integer() }, open),
+    },
+    summary: 'Count the input tokens of a response without making it; free',
+  }),
   response: route({
     ...stored,
     id: 'openai.response',

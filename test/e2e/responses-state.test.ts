@@ -184,3 +184,14 @@ test('openai: nothing is stored where the request or the configuration says so',
     return true
   })
 })
+
+test('a count covers what it goes on from, stores nothing, and tells a stranger that there is no such response', async () => {
+  const client = await restarted()
+  const first = await client.responses.create({ model: 'foreign', input: 'My name is Ada.' })
+  const request = { model: 'foreign', input: 'Who am I?', previous_response_id: first.id }
+  const count = await client.responses.inputTokens.count(request)
+  assert.deepEqual([count.object, count.input_tokens], ['response.input_tokens', 42])
+  assert.match(foreign.countRequests.at(-1)?.rawBody.toString() ?? '', /My name is Ada.*Who am I\?/)
+  const stranger = await bob()
+  await assert.rejects(Promise.resolve(stranger.responses.inputTokens.count(request)), isGone)
+})

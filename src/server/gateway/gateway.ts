@@ -246,7 +246,8 @@ const nothingSent: Outcome = {
 /** An upstream's own refusal goes to the client as it came, unless we can count ourselves. */
 function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome {
   // A count in Google's format is guessed by its own lane, where it can be.
-  const isOurs = attempt.call.kind === 'count_tokens'
+  const { kind } = attempt.call
+  const isOurs = kind === 'count_tokens' || kind === 'responses_count'
   if (isOurs && lacksCounting(refusal, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
   const { status, headers, body, degraded } = refusal
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })

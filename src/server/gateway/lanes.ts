@@ -19,12 +19,12 @@ import { geminiClient, geminiCounts } from './formats/gemini/read-request.ts'
 import { openaiChat } from './formats/openai-chat/codec.ts'
 import { chatClient } from './formats/openai-chat/read-request.ts'
 import { openaiResponses } from './formats/openai-responses/codec.ts'
-import { responsesClient } from './formats/openai-responses/read-request.ts'
+import { responsesClient, responsesCounts } from './formats/openai-responses/read-request.ts'
 import { anthropicMessages } from './passthrough/anthropic-messages.ts'
 import { bedrockInvoke } from './passthrough/bedrock-invoke.ts'
 import { rawGemini } from './passthrough/gemini.ts'
 import { createRawLane } from './passthrough/lane.ts'
-import { openAiChat, openAiEmbeddings, openAiResponses } from './passthrough/openai.ts'
+import { openAiChat, openAiEmbeddings, openAiResponseCounts, openAiResponses } from './passthrough/openai.ts'
 import { vertexAnthropic } from './passthrough/vertex-anthropic.ts'
 import type { Wire } from './passthrough/wire.ts'
 import { protocolsOf } from './routing/served-protocols.ts'
@@ -66,9 +66,11 @@ export const codecs: Readonly<Record<Exclude<Protocol, 'demo'>, Codec>> = {
   'vertex-anthropic': vertexAnthropicCodec,
 }
 
-const countFormats = { count_tokens: anthropicCounts, gemini_count: geminiCounts } as const satisfies Partial<
-  Record<CallKind, CountFormat>
->
+const countFormats = {
+  count_tokens: anthropicCounts,
+  gemini_count: geminiCounts,
+  responses_count: responsesCounts,
+} as const satisfies Partial<Record<CallKind, CountFormat>>
 
 /** How each client format is read and written. */
 const clients: Readonly<
@@ -92,6 +94,7 @@ const wires: Readonly<Record<Exclude<CallKind, EndpointKind>, Partial<Record<Pro
   count_tokens: anthropicWires,
   chat: { 'openai-chat': openAiChat },
   responses: { 'openai-responses': openAiResponses },
+  responses_count: { 'openai-responses': openAiResponseCounts },
   embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
   gemini: { gemini: rawGemini },
   gemini_count: { gemini: rawGemini },
@@ -130,7 +133,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
     if (isEmbedding(kind)) return createEmbeddingsLane({ kind, send })
     const codec = protocol === 'demo' ? undefined : codecs[protocol]
     const needs = { send, seals, callSignatures }
-    if (kind === 'count_tokens' || kind === 'gemini_count')
+    if (kind === 'count_tokens' || kind === 'gemini_count' || kind === 'responses_count')
       return createCountLane({ ...needs, client: countFormats[kind], ...(codec && { codec }) })
     const client = clients[kind]
     if (!codec) return createDemoLane(client)

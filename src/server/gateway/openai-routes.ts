@@ -17,6 +17,7 @@ interface Deps {
 const calls: readonly CallRoute[] = [
   { route: openAiRoutes.chat, kind: 'chat' },
   { route: openAiRoutes.responses, kind: 'responses' },
+  { route: openAiRoutes.countResponse, kind: 'responses_count' },
   { route: openAiRoutes.embeddings, kind: 'embeddings' },
   { route: endpointRoutes.completions, kind: 'completions' },
   { route: endpointRoutes.moderations, kind: 'moderations' },
@@ -31,7 +32,7 @@ const calls: readonly CallRoute[] = [
 
 /** Model calls in OpenAI's formats. */
 export function serveOpenAi(app: FastifyInstance, { gateway, responses = gateway }: Deps): void {
-  const gatewayOf = (kind: CallKind) => (kind === 'responses' ? responses : gateway)
+  const gatewayOf = (kind: CallKind) => (kind === 'responses' || kind === 'responses_count' ? responses : gateway)
   for (const call of calls) serveCalls(app, gatewayOf(call.kind), [call])
   serveAzure(app, gatewayOf, calls)
 }

@@ -16,13 +16,14 @@ export interface CallSession {
 
 /**
  * What a client asks for, and with it the format of both bodies: `messages` and `count_tokens` are Anthropic's,
- * `chat`, `responses` and `embeddings` are OpenAI's, `gemini` and `gemini_count` are Google's.
+ * `chat`, `responses`, `responses_count` and `embeddings` are OpenAI's, `gemini` and `gemini_count` are Google's.
  */
 export type CallKind =
   | 'messages'
   | 'count_tokens'
   | 'chat'
   | 'responses'
+  | 'responses_count'
   | 'embeddings'
   | 'gemini'
   | 'gemini_count'
@@ -43,7 +44,8 @@ export type EndpointKind =
   | 'translations'
 
 /** True for calls that count tokens: they are free, and say nothing about how a deployment answers. */
-export const isCount = (kind: CallKind): boolean => kind === 'count_tokens' || kind === 'gemini_count'
+export const isCount = (kind: CallKind): boolean =>
+  kind === 'count_tokens' || kind === 'gemini_count' || kind === 'responses_count'
 
 /** What the address of a call says, in formats whose bodies do not. */
 export interface Address {

@@ -63,6 +63,14 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | End
       return optionalLimit(body, 'max_output_tokens') ?? 0
     },
   },
+  responses_count: {
+    watched: ['model', 'stream', 'max_output_tokens'],
+    allowsNull: true,
+    maxTokens(body) {
+      if (typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
+      return typeof body.max_output_tokens === 'number' ? body.max_output_tokens : 0
+    },
+  },
   embeddings: {
     watched: ['model'],
     allowsNull: true,

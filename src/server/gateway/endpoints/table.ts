@@ -95,7 +95,9 @@ export function endpointPath(kind: EndpointKind, { deployment: { provider, apiBa
   return kind === 'rerank' && provider === 'cohere' && !/\/v\d+$/.test(apiBase) ? `/v2${path}` : path
 }
 
-const others: Readonly<Record<Exclude<CallKind, EndpointKind | 'count_tokens' | 'gemini_count'>, string>> = {
+const others: Readonly<
+  Record<Exclude<CallKind, EndpointKind | 'count_tokens' | 'gemini_count' | 'responses_count'>, string>
+> = {
   messages: '/v1/messages',
   chat: '/v1/chat/completions',
   responses: '/v1/responses',

@@ -68,6 +68,13 @@ export const openAiResponses: Wire = {
   },
 }
 
+/** OpenAI's counts of a Responses request: never streamed, free. */
+export const openAiResponseCounts: Wire = {
+  ...openAiResponses,
+  ...openAiRequests('/responses/input_tokens'),
+  readAnswer: () => ({ usage: noTokens, stopReason: undefined }),
+}
+
 /** OpenAI's embeddings: never streamed, and without output tokens. */
 export const openAiEmbeddings: Wire = {
   ...openAiRequests('/embeddings'),

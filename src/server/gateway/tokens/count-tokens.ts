@@ -14,9 +14,12 @@ export function lacksCounting({ status, body }: Refusal, upstreamModel: string):
   return !body.includes(upstreamModel)
 }
 
-/** Answers a count of a request in Anthropic's format by our own estimate. */
+/** Answers a count of a request in Anthropic's or OpenAI's format by our own estimate. */
 export const answerEstimate = (attempt: Attempt, sink: Sink): Outcome =>
-  answerCount(attempt, sink, { input_tokens: estimateInputTokens(parsedObject(attempt.call.body)) })
+  answerCount(attempt, sink, {
+    ...(attempt.call.kind === 'responses_count' && { object: 'response.input_tokens' }),
+    input_tokens: estimateInputOf(attempt.call),
+  })
 
 /** Answers a count with an estimate, which stands in `count`, and says so. */
 export function answerCount({ call, ownHeaders, startedMs }: Attempt, sink: Sink, count: object): Outcome {
@@ -49,6 +52,7 @@ export function estimateInputOf(call: Pick<Call, 'kind' | 'body' | 'headers'>): 
       return estimateInputTokens(request)
     case 'chat':
     case 'responses':
+    case 'responses_count':
     case 'embeddings': {
       const { messages, input, instructions, tools } = request
       return estimateForeignInputTokens({ system: instructions, messages: messages ?? input, tools })

@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import type { ClientContext, ClientFormat } from '../../core/client-format.ts'
+import type { ClientContext, ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
@@ -52,6 +52,15 @@ const ownNames: OwnNames = {
   'output_config.format': 'text.format',
   'tool_choice.disable_parallel_tool_use': 'parallel_tool_calls',
   'metadata.user_id': 'safety_identifier',
+}
+
+/** Counts tokens for clients of OpenAI's Responses. */
+export const responsesCounts: CountFormat = {
+  read(request, context) {
+    const { body, degraded, writer } = responsesClient(request, context)
+    return { body, degraded, problem: writer.problem }
+  },
+  write: inputTokens => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
 }
 
 function settingsOf(request: Json, isForced: boolean): Settings {

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import type { EndpointKind } from '../core/call.ts'
+import { createAppliedRates } from '../pricing/cost.ts'
+import type { ModelFacts } from '../pricing/price-book.ts'
+import { flatRate, type KnownRates } from '../pricing/rates.ts'
+import { type Candidate, worstOfEndpoint } from './worst-case.ts'
+
+const rates: KnownRates = { input: flatRate(1), output: flatRate(2) }
+const priced: ModelFacts = {
+  price: { rates, source: 'config', label: 'config', applied: createAppliedRates(rates) },
+}
+const at = (upstreamModel: string, facts: ModelFacts = {}, provider = 'openai'): Candidate => ({
+  deployment: deploymentAt('http://upstream.test', { provider, upstreamModel }),
+  upstreamModel,
+  facts,
+})
+const json = (body: object) => ({ body: Buffer.from(JSON.stringify(body)), headers: {} })
+const worst = (kind: EndpointKind, body: object, ...candidates: Candidate[]) =>
+  worstOfEndpoint(json(body), kind, candidates)
+
+const form = (audio: Buffer) => ({
+  headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  body: Buffer.concat([
+    Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'),
+    audio,
+    Buffer.from('\r\n--b--\r\n'),
+  ]),
+})
+
+test('speech is reserved by its characters, as people count them', () => {
+  assert.equal(worst('speech', { input: 'héé🙂' }, at('tts-1')).amountUsd, '0.00006')
+})
+
+test('images are reserved by how many were asked for, at their size and quality', () => {
+  const body = { prompt: 'sea', n: 3, size: '1792x1024', quality: 'hd' }
+  assert.equal(worst('images', body, at('dall-e-3')).amountUsd, '0.36')
+  assert.equal(worst('images', { prompt: 'sea' }, at('dall-e-3')).amountUsd, '0.04')
+})
+
+test('a recording is reserved as long as the slowest codec makes it, a WAV file as long as it states', () => {
+  const unknown = worstOfEndpoint(form(Buffer.alloc(7_500)), 'transcriptions', [at('whisper-1')])
+  assert.equal(unknown.amountUsd, '0.001')
+  const wave = Buffer.alloc(7_500)
+  wave.write('RIFF')
+  wave.writeUInt32LE(1_500, 28)
+  assert.equal(worstOfEndpoint(form(wave), 'transcriptions', [at('whisper-1')]).amountUsd, '0.0005')
+})
+
+test('a WAV file that states less than the slowest codec has is not believed', () => {
+  const wave = Buffer.alloc(7_500)
+  wave.write('RIFF')
+  wave.writeUInt32LE(1, 28)
+  assert.equal(worstOfEndpoint(form(wave), 'transcriptions', [at('whisper-1')]).amountUsd, '0.001')
+})
+
+test('a completion is reserved by its body and every answer that it asks for', () => {
+  const body = { prompt: 'hi', max_tokens: 100, n: 2, best_of: 5 }
+  const { tokens, amountUsd } = worst('completions', body, at('m', priced))
+  const bytes = JSON.stringify(body).length
+  assert.equal(tokens, bytes + 500)
+  assert.equal(Number(amountUsd), (bytes + 1_000) / 1e6)
+})
+
+test('a completion without max_tokens takes the longest answer of the model; unknown when that is', () => {
+  const body = { prompt: 'hi' }
+  const bytes = JSON.stringify(body).length
+  assert.equal(worst('completions', body, at('m', { ...priced, maxOutput: 64 })).tokens, bytes + 64)
+  assert.equal(worst('completions', body, at('m', { ...priced, contextWindow: 128 })).tokens, bytes + 128)
+  assert.deepEqual(worst('completions', body, at('m', priced)), { amountUsd: null, tokens: null, unknown: 'output' })
+})
+
+test('the dearest of the candidates counts, wherever it stands; one without a price is left out', () => {
+  const body = { input: 'abcd' }
+  const dear = worst('speech', body, at('tts-1-hd')).amountUsd
+  for (const candidates of [
+    [at('tts-1'), at('tts-1-hd'), at('own')],
+    [at('own'), at('tts-1-hd'), at('tts-1')],
+  ])
+    assert.equal(worst('speech', body, ...candidates).amountUsd, dear)
+})
+
+test('there is no amount without a price, and a published price is that of its provider only', () => {
+  for (const candidate of [at('own'), at('tts-1', {}, 'someone')]) {
+    const { amountUsd, unknown } = worst('speech', { input: 'abcd' }, candidate)
+    assert.deepEqual([amountUsd, unknown], [null, 'price'])
+  }
+})
