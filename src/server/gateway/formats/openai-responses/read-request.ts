@@ -57,8 +57,8 @@ const ownNames: OwnNames = {
 /** Counts tokens for clients of OpenAI's Responses. */
 export const responsesCounts: CountFormat = {
   read(request, context) {
-    const { body, degraded, writer } = responsesClient(request, context)
-    return { body, degraded, problem: writer.problem }
+    const { writer, ...read } = responsesClient(request, context)
+    return { ...read, problem: writer.problem }
   },
   write: inputTokens => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
 }
