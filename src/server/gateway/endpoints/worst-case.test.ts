@@ -7,7 +7,13 @@ import type { ModelFacts } from '../pricing/price-book.ts'
 import { flatRate, type KnownRates } from '../pricing/rates.ts'
 import { type Candidate, worstOfEndpoint } from './worst-case.ts'
 
-const rates: KnownRates = { input: flatRate(1), output: flatRate(2) }
+const rates: KnownRates = {
+  input: flatRate(1),
+  output: flatRate(2),
+  cacheRead: flatRate(1),
+  cacheWrite5m: flatRate(1),
+  cacheWrite1h: flatRate(1),
+}
 const priced: ModelFacts = {
   price: { rates, source: 'config', label: 'config', applied: createAppliedRates(rates) },
 }
