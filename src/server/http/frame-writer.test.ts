@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../../test/support/eventually.ts'
 import { FrameWriter } from './frame-writer.ts'
 
 /** A connection that takes each frame 20 ms after it was written. */
@@ -25,7 +26,8 @@ async function framesTaken(bytes: number, most: number): Promise<number> {
   const writer = new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, 200)
   for (let count = 0; count < most; count++) {
     if (!(await writer.write(Buffer.alloc(bytes)))) {
-      assert.ok(connection.isCut)
+      assert.ok(writer.isOver)
+      await eventually(() => connection.isCut, { what: 'the cut' })
       return count
     }
   }
@@ -38,4 +40,32 @@ test('V2: a reader that takes a little now and then is cut all the same', async 
 
 test('V2: a reader that takes much is not cut, however long it is waited for in all', async () => {
   assert.equal(await framesTaken(1024 * 1024, 30), 30)
+})
+
+/** A connection that takes nothing. */
+class StuckConnection extends SlowConnection {
+  written = 0
+
+  override write(): boolean {
+    this.written++
+    return false
+  }
+}
+
+test('V2: readers that are cut at the same time are cut in turns, and nothing is written to them any more', async () => {
+  const connections = Array.from({ length: 20 }, () => new StuckConnection())
+  const writers = connections.map(
+    connection => new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, 20),
+  )
+  const cutCount = () => connections.filter(({ isCut }) => isCut).length
+  const answers = writers.map(writer => writer.write('frame').then(isWritten => [isWritten, writer.write('more')]))
+  const steps: number[] = []
+  while (cutCount() < connections.length) {
+    const before = cutCount()
+    await nextTurn()
+    steps.push(cutCount() - before)
+  }
+  assert.ok(Math.max(...steps) <= 2, JSON.stringify(steps))
+  for (const [isWritten, more] of await Promise.all(answers)) assert.deepEqual([isWritten, await more], [false, false])
+  assert.ok(connections.every(({ written }) => written === 1))
 })

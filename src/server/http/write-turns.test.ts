@@ -6,7 +6,7 @@ import { WriteTurns } from './write-turns.ts'
 test('V2: what many streams write at once is spread over turns of the event loop, in the order of asking', async () => {
   const turns = new WriteTurns()
   const written: number[] = []
-  const all = Array.from({ length: 20 }, (_, at) => turns.take(256 * 1024).then(() => written.push(at)))
+  const all = Array.from({ length: 20 }, (_, at) => turns.take(64 * 1024).then(() => written.push(at)))
   const seen: number[] = []
   while (written.length < all.length) {
     seen.push(written.length)

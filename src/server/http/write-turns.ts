@@ -1,5 +1,8 @@
-/** What all streams of the process may write before other work has its turn. About 1 ms of copying. */
-const bytesPerTurn = 1024 * 1024
+/**
+ * What all streams of the process may write before other work has its turn: about 0.3 ms of copying. An event passes through
+ * several turns on its way, so 1 MiB made it 4 ms later while 200 readers had their backlogs.
+ */
+const bytesPerTurn = 256 * 1024
 
 /**
  * Who may write much: in the order of asking, so many bytes each time the event loop comes round. A stream with a backlog
@@ -15,6 +18,11 @@ export class WriteTurns {
       this.#waiting.push({ bytes, begin })
       this.#schedule()
     })
+  }
+
+  /** Resolves when the caller may do what takes as long as a whole turn of writing. */
+  takeWhole(): Promise<void> {
+    return this.take(bytesPerTurn)
   }
 
   #schedule(): void {

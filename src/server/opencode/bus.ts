@@ -133,7 +133,7 @@ class Bus {
 
   async run(): Promise<void> {
     if (!(await this.#write({ type: 'server.connected', properties: {} }))) return
-    while (!this.#signal.aborted) {
+    while (!this.#writer.isOver) {
       const [news] = this.#waiting.values()
       if (!news) {
         this.#writer.caughtUp()
@@ -163,7 +163,7 @@ class Bus {
     }
     if (last === 0) return true
     const followed = await this.#caughtUp(sessionId, { first, last })
-    if (!followed) return !this.#signal.aborted
+    if (!followed) return !this.#writer.isOver
     // What is forgotten too soon would be written again when it is heard of.
     if (followed.isOver && !isAhead(followed)) this.#forget(sessionId, followed)
     return true
