@@ -1,5 +1,5 @@
 import { type Member, membersAt } from './json-members.ts'
-import { skipBlank } from './splice.ts'
+import { openText, type Span, skipBlank, type Text } from './json-scanner.ts'
 
 const openArray = 0x5b
 
@@ -28,14 +28,15 @@ export interface Splice {
 /** Changes members of the JSON object in `body`, which must be valid JSON. All bytes that are not theirs stay. */
 export function editTopLevel(body: Buffer, { remove = [], set = {} }: Edit): Edited {
   const at = skipBlank(body, 0)
-  const members = membersAt(body, at)
+  const text = openText(body)
+  const members = membersAt(text, at)
   const gone = members.filter(({ key }) => remove.includes(key) && !Object.hasOwn(set, key))
   // A new member is written before what is removed at the same place.
   const splices = [...settings({ members, gone, set, at: at + 1 }), ...removals(members, gone)]
   const removed = gone.map(member => member.key)
   for (const member of members) {
     if (gone.includes(member) || Object.hasOwn(set, member.key)) continue
-    collect(body, member, { prefix: member.key, paths: pathsBelow(member.key, remove), splices, removed })
+    collect(text, member, { prefix: member.key, paths: pathsBelow(member.key, remove), splices, removed })
   }
   return { body: spliced(body, splices), removed }
 }
@@ -50,14 +51,14 @@ interface Below {
 }
 
 /** Finds what the paths name inside a member's value. As deep as the paths, which an operator wrote. */
-function collect(body: Buffer, { valueStart }: Member, { prefix, paths, splices, removed }: Below): void {
+function collect(text: Text, { valueStart }: Member, { prefix, paths, splices, removed }: Below): void {
   if (paths.length === 0) return
-  const members = membersAt(body, valueStart)
-  if (body[valueStart] === openArray) {
+  const members = membersAt(text, valueStart)
+  if (text.bytes[valueStart] === openArray) {
     for (const element of members) {
       // Arrays in arrays stay closed: how deep they go is the sender's choice.
-      if (body[element.valueStart] === openArray) continue
-      collect(body, element, { prefix: `${prefix}.${element.key}`, paths, splices, removed })
+      if (text.bytes[element.valueStart] === openArray) continue
+      collect(text, element, { prefix: `${prefix}.${element.key}`, paths, splices, removed })
     }
     return
   }
@@ -66,7 +67,7 @@ function collect(body: Buffer, { valueStart }: Member, { prefix, paths, splices,
   removed.push(...gone.map(({ key }) => `${prefix}.${key}`))
   for (const member of members) {
     if (gone.includes(member)) continue
-    collect(body, member, {
+    collect(text, member, {
       prefix: `${prefix}.${member.key}`,
       paths: pathsBelow(member.key, paths),
       splices,
@@ -122,3 +123,35 @@ export function spliced(body: Buffer, splices: readonly Splice[]): Buffer {
   parts.push(body.subarray(at))
   return Buffer.concat(parts)
 }
+
+/** Bytes that go out one behind the other. */
+export type Parts = Buffer | readonly Buffer[]
+
+/** From here on a copy costs more than a second write does. */
+const worthParts = 32 * 1024
+
+/** `body` with the string at `span` replaced; every other byte stays. Most of a long body is not copied for it. */
+export function spliceString(body: Buffer, { start, end }: Span, text: string): Parts {
+  const literal = JSON.stringify(text)
+  if (body.length < worthParts) return rebuilt(body, { start, end }, literal)
+  const before = body.subarray(0, start)
+  const string = Buffer.from(literal)
+  const after = body.subarray(end)
+  return before.length < after.length
+    ? [Buffer.concat([before, string]), after]
+    : [before, Buffer.concat([string, after])]
+}
+
+function rebuilt(body: Buffer, { start, end }: Span, literal: string): Buffer {
+  const bytes = Buffer.byteLength(literal)
+  const whole = Buffer.allocUnsafe(start + bytes + body.length - end)
+  body.copy(whole, 0, 0, start)
+  whole.write(literal, start)
+  body.copy(whole, start + bytes, end)
+  return whole
+}
+
+export const joined = (parts: Parts): Buffer => (Buffer.isBuffer(parts) ? parts : Buffer.concat(parts))
+
+export const lengthOf = (parts: Parts): number =>
+  Buffer.isBuffer(parts) ? parts.length : parts.reduce((sum, { length }) => sum + length, 0)

@@ -50,11 +50,11 @@ test('characters cut between chunks are whole again', () => {
   }
 })
 
-test('F17: a line of more than 1 MiB is a fault, and what came before it is kept', () => {
+test('F17: an event of more than 1 MiB is a fault, and what came before it is kept', () => {
   const reader = createFrameReader('sse')
   assert.deepEqual(reader.push(Buffer.from('data: first\n\n')).frames, [{ event: undefined, data: 'first' }])
   const long = Buffer.from(`data: ${'x'.repeat(100_000)}`)
   assert.equal(reader.push(long).fault, undefined)
   const faults = Array.from({ length: 11 }, () => reader.push(long.subarray(6)).fault)
-  assert.equal(faults.at(-1), 'sent a line that is too long')
+  assert.equal(faults.at(-1), 'sent an event that is too long')
 })

@@ -1,4 +1,16 @@
-import { skipBlank, stringEnd } from './splice.ts'
+import {
+  broken,
+  isAt,
+  openText,
+  pastColon,
+  type Span,
+  skipBlank,
+  stringEnd,
+  type Text,
+  toClosing,
+  valueEnd,
+  type Words,
+} from './json-scanner.ts'
 
 /** A member of an object, or an element of an array, as it stands in a JSON text. */
 export interface Member {
@@ -11,57 +23,112 @@ export interface Member {
   readonly end: number
 }
 
-const quote = 0x22
+/** The own members of a JSON object, as far as they were asked for. */
+export interface OwnMembers {
+  /** Where the value of each key stands, in the order of the keys; the last one of a key that occurs twice. */
+  readonly values: readonly (Span | undefined)[]
+  /** The keys that occur more than once. Parsers disagree on which one counts. */
+  readonly doubled: readonly string[]
+  /** The keys. */
+  readonly names: readonly string[]
+  /** True when one of the words that were looked out for stands anywhere, as a key or a value, without escapes. */
+  readonly hasWord: boolean
+}
+
+/** What to look for in an object, made once. */
+interface Keys {
+  /** Plain ASCII. */
+  readonly names: readonly string[]
+  readonly bytes: readonly Buffer[]
+  /** The longest spelling of any: each character as an escape of six bytes. */
+  readonly maxBytes: number
+}
+
 const comma = 0x2c
+const backslash = 0x5c
 const openArray = 0x5b
-const closeArray = 0x5d
 const openObject = 0x7b
-const closeObject = 0x7d
+
+/** Prepares the names of members for a search. */
+export const keysOf = (names: readonly string[]): Keys => ({
+  names,
+  bytes: names.map(name => Buffer.from(name)),
+  maxBytes: 6 * Math.max(...names.map(({ length }) => length)),
+})
+
+/**
+ * Finds members of the JSON object in `body` without building it. Every byte is checked; for a long body that costs a
+ * tenth of what JSON.parse does, and it leaves nothing for the collector. Undefined for anything that JSON.parse would not
+ * take, or that is no object.
+ */
+export function ownMembers(body: Buffer, keys: Keys, words?: Words): OwnMembers | undefined {
+  const start = skipBlank(body, 0)
+  if (body[start] !== openObject) return undefined
+  const values: (Span | undefined)[] = keys.names.map(() => undefined)
+  const doubled: string[] = []
+  const text = openText(body, words)
+  const end = walk(text, start, (keyStart, keyEnd, value) => {
+    const key = keyAt(body, { start: keyStart, end: keyEnd }, keys)
+    if (key < 0) return
+    if (values[key]) doubled.push(keys.names[key] ?? '')
+    values[key] = value
+  })
+  if (end === broken || skipBlank(body, end) !== body.length) return undefined
+  return { values, doubled, names: keys.names, hasWord: text.hasWord }
+}
 
 /** The members of the object or array that begins at `at` in a valid JSON text; none for any other value. */
-export function membersAt(body: Buffer, at: number): readonly Member[] {
-  const isArray = body[at] === openArray
-  if (!isArray && body[at] !== openObject) return []
+export function membersAt(text: Text, at: number): readonly Member[] {
+  const { bytes } = text
+  const isArray = bytes[at] === openArray
+  if (!isArray && bytes[at] !== openObject) return []
   const members: Member[] = []
-  let start = skipBlank(body, at + 1)
-  while (start < body.length && body[start] !== closeObject && body[start] !== closeArray) {
-    const keyEnd = isArray ? start : stringEnd(body, start)
-    const key = isArray ? String(members.length) : (JSON.parse(body.toString('utf8', start, keyEnd)) as string)
-    const valueStart = isArray ? start : skipBlank(body, skipBlank(body, keyEnd) + 1)
-    const end = valueEnd(body, valueStart)
-    members.push({ key, start, valueStart, end })
-    const next = skipBlank(body, end)
-    start = body[next] === comma ? skipBlank(body, next + 1) : next
-  }
+  walk(text, at, (start, keyEnd, value) => {
+    const key = isArray ? String(members.length) : stringAt(bytes, { start, end: keyEnd })
+    members.push({ key, start, valueStart: value.start, end: value.end })
+  })
   return members
 }
 
-/** The place behind the value that begins at `at`. */
-function valueEnd(body: Buffer, at: number): number {
-  const byte = body[at]
-  if (byte === quote) return stringEnd(body, at)
-  return byte === openObject || byte === openArray ? containerEnd(body, at) : scalarEnd(body, at)
+/** The value at a place; of objects and arrays deeper than `depth` levels nothing but that they are there. */
+export function outlineAt(text: Text, { start, end }: Span, depth: number): unknown {
+  const first = text.bytes[start]
+  if (first !== openArray && first !== openObject) return JSON.parse(text.bytes.toString('utf8', start, end))
+  const inside = depth === 0 ? [] : membersAt(text, start)
+  const values = inside.map(member => outlineAt(text, { start: member.valueStart, end: member.end }, depth - 1))
+  return first === openArray ? values : Object.fromEntries(values.map((value, at) => [inside[at]?.key, value]))
 }
 
-function containerEnd(body: Buffer, at: number): number {
-  let depth = 0
-  for (let place = at; place < body.length; place++) {
-    const byte = body[place]
-    if (byte === quote) place = stringEnd(body, place) - 1
-    else if (byte === openObject || byte === openArray) depth++
-    else if (byte === closeObject || byte === closeArray) {
-      depth--
-      if (depth === 0) return place + 1
-    }
+type Visit = (start: number, keyEnd: number, value: Span) => void
+
+/** Visits each member of the object or array that opens at `open`; the place behind its closing bracket, or `broken`. */
+function walk(text: Text, open: number, visit: Visit): number {
+  const { bytes } = text
+  const bracket = bytes[open] ?? 0
+  const closing = bracket + toClosing
+  let at = skipBlank(bytes, open + 1)
+  if (bytes[at] === closing) return at + 1
+  for (;;) {
+    const keyEnd = bracket === openObject ? stringEnd(text, at) : at
+    const start = bracket === openObject ? pastColon(bytes, keyEnd) : at
+    const end = start === broken ? broken : valueEnd(text, start)
+    if (end === broken) return broken
+    visit(at, keyEnd, { start, end })
+    const next = skipBlank(bytes, end)
+    if (bytes[next] === closing) return next + 1
+    if (bytes[next] !== comma) return broken
+    at = skipBlank(bytes, next + 1)
   }
-  return body.length
 }
 
-function scalarEnd(body: Buffer, at: number): number {
-  let place = at
-  while (place < body.length && !endsScalar(body[place])) place++
-  return place
+/** Which of the keys a string with its quotes is, escapes resolved; -1 for any other. */
+function keyAt(body: Buffer, { start, end }: Span, { names, bytes, maxBytes }: Keys): number {
+  const length = end - start - 2
+  // Without a call-back or an iterator: this runs for every member of every body.
+  for (let at = 0; at < bytes.length; at++)
+    if (bytes[at]?.length === length && isAt(body, start + 1, bytes[at])) return at
+  if (length > maxBytes || !body.subarray(start, end).includes(backslash)) return -1
+  return names.indexOf(stringAt(body, { start, end }))
 }
 
-const endsScalar = (byte: number | undefined): boolean =>
-  byte === comma || byte === closeObject || byte === closeArray || (byte !== undefined && byte <= 0x20)
+const stringAt = (body: Buffer, { start, end }: Span): string => JSON.parse(body.toString('utf8', start, end)) as string

@@ -7,11 +7,9 @@ import { type WorstCase, worstCase } from '../pricing/worst-case.ts'
 import { reachableNames } from '../routing/fallbacks.ts'
 import type { Served } from '../routing/router.ts'
 import type { RoutingTable } from '../routing/table.ts'
-import { geminiBoundOf } from '../tokens/gemini-bound.ts'
 import { inputBoundOf } from '../tokens/input-bound.ts'
 import { lostRow, payersOf } from './booking.ts'
 import { type Ask, type Call, isCount } from './call.ts'
-import { parsedObject } from './request.ts'
 
 /** A call that has passed all checks but those of its budgets. */
 interface Incoming {
@@ -74,7 +72,7 @@ function worstOf(incoming: Incoming): WorstCase {
     ? worstOfEndpoint(call, call.kind, candidates)
     : worstCase(
         {
-          input: (call.kind === 'gemini' ? geminiBoundOf : inputBoundOf)(call.body, parsedObject(call.body)),
+          input: inputBoundOf(call, ask.members),
           maxTokens: ask.maxTokens,
           hasOutput: !isEmbedding(call.kind),
           bytesPerToken: limits.reserveBytesPerToken,

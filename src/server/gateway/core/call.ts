@@ -1,7 +1,8 @@
 import type { Deployment, Protocol } from '../../config/config.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Leaving } from '../../platform/leaving.ts'
-import type { Span } from '../bytes/splice.ts'
+import type { OwnMembers } from '../bytes/json-members.ts'
+import type { Span } from '../bytes/json-scanner.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import type { Degradation } from './degradations.ts'
 
@@ -123,6 +124,8 @@ export interface Ask {
   readonly stream: boolean
   /** 0 when the request names none. */
   readonly maxTokens: number
+  /** What the scan of the body found; absent where the body is no JSON. */
+  readonly members?: OwnMembers
 }
 
 /** A model at a deployment. */

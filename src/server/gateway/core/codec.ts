@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import type { Deployment } from '../../config/config.ts'
 import type { Json } from '../../platform/json.ts'
-import type { Parts } from '../bytes/splice.ts'
+import type { Parts } from '../bytes/body-edit.ts'
 import type { UpstreamEvent } from './answer-event.ts'
 import type { Call } from './call.ts'
 import type { Degradation } from './degradations.ts'

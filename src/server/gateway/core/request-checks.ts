@@ -1,4 +1,4 @@
-import { invalid } from '../../platform/errors.ts'
+import { AppError, invalid } from '../../platform/errors.ts'
 import type { CallKind, EndpointKind } from './call.ts'
 
 /** All fields that any of the checks below reads. */
@@ -98,4 +98,18 @@ function limit(field: Field, value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(`${field} must be an integer`)
   if (value < 1) throw invalid(`${field} must be 1 or more`)
   return value
+}
+
+/** The JSON object in `body`. Throws `invalid_request` for anything else. */
+export function parsedObject(body: Buffer): Record<string, unknown> {
+  if (body.length === 0) throw invalid('the body is empty')
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch (cause) {
+    throw new AppError('invalid_request', 'the body is not valid JSON', { cause })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('the body must be a JSON object')
+  return value as Record<string, unknown>
 }

@@ -1,11 +1,12 @@
 import { AppError, invalid } from '../../platform/errors.ts'
-import { keysOf, type OwnMembers, ownMembers } from '../bytes/own-members.ts'
-import { type Span, skipBlank } from '../bytes/splice.ts'
+import { keysOf, type OwnMembers, ownMembers } from '../bytes/json-members.ts'
+import { type Span, skipBlank } from '../bytes/json-scanner.ts'
 import { endpointAsk } from '../endpoints/request.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { geminiAsk, geminiKeys } from '../formats/gemini/ask.ts'
+import { boundFields, mediaWords } from '../tokens/input-bound.ts'
 import type { Ask, Call, CallKind } from './call.ts'
-import { type Body, checkedFields, checksOf } from './request-checks.ts'
+import { type Body, checkedFields, checksOf, parsedObject } from './request-checks.ts'
 
 /** The formats in which an answer can be streamed. */
 const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'])
@@ -13,7 +14,7 @@ const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'
 /** Room for any ARN in use. Names are compared with patterns of prices and of models, which a text without end would hold up. */
 const maxModelLength = 1_000
 
-const keys = keysOf(checkedFields)
+const keys = keysOf([...checkedFields, ...boundFields])
 
 /**
  * Checks the few fields that routing and budgets depend on; all else is open and passes. Throws `invalid_request` that
@@ -27,7 +28,7 @@ export function readRequest(call: Pick<Call, 'kind' | 'body' | 'address'> & Part
 
 function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequest>[0]): Ask {
   if (isEndpoint(kind)) return endpointAsk({ kind, body, headers, ...(address && { address }) })
-  const members = ownMembers(body, address ? geminiKeys : keys)
+  const members = ownMembers(body, address ? geminiKeys : keys, mediaWords)
   if (!members) throw refusalOf(body)
   return address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
 }
@@ -56,7 +57,7 @@ function askIn(
   if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
   const [modelSpan] = members.values
   if (!modelSpan) throw new AppError('internal', 'the body could not be read')
-  return { model, modelSpan, stream: stream === true && streamed.has(kind), maxTokens: mostTokens }
+  return { model, modelSpan, stream: stream === true && streamed.has(kind), maxTokens: mostTokens, members }
 }
 
 /** The values of the checked fields, in their order. */
@@ -92,18 +93,4 @@ function refusalOf(body: Buffer): Error {
   parsedObject(body)
   // Both readings agree on what is JSON, so this would be a fault of ours.
   return new AppError('internal', 'the body could not be read')
-}
-
-/** The JSON object in `body`. Throws `invalid_request` for anything else. */
-export function parsedObject(body: Buffer): Record<string, unknown> {
-  if (body.length === 0) throw invalid('the body is empty')
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString('utf8'))
-  } catch (cause) {
-    throw new AppError('invalid_request', 'the body is not valid JSON', { cause })
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid('the body must be a JSON object')
-  return value as Record<string, unknown>
 }

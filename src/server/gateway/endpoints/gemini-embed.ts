@@ -1,5 +1,5 @@
 import { isRecord, recordOf } from '../../platform/json.ts'
-import { parsedObject } from '../core/request.ts'
+import { parsedObject } from '../core/request-checks.ts'
 import { readJson } from '../passthrough/answers.ts'
 import { rawGemini } from '../passthrough/gemini.ts'
 import type { Wire, WireCall } from '../passthrough/wire.ts'

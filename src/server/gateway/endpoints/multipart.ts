@@ -1,5 +1,5 @@
 import { invalid } from '../../platform/errors.ts'
-import type { Span } from '../bytes/splice.ts'
+import type { Span } from '../bytes/json-scanner.ts'
 
 /** One part of a form. `start` and `end` are those of its content in the body. */
 export interface Part extends Span {

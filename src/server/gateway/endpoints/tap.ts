@@ -1,6 +1,5 @@
 import { jsonOr } from '../../platform/json.ts'
-import { dataOf, dataText } from '../bytes/frame-splitter.ts'
-import { stringEnd } from '../bytes/splice.ts'
+import { dataOf, readFrame } from '../bytes/event-frames.ts'
 import { faultOf } from '../passthrough/answers.ts'
 import { StreamTap } from '../passthrough/stream-tap.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
@@ -40,7 +39,7 @@ export class EndpointTap extends StreamTap {
   protected override onFrame(frame: Buffer): void {
     const text = frame.toString('latin1')
     if (!text.includes('data:')) return
-    if (text.length < 64 && dataText(frame) === '[DONE]') {
+    if (text.length < 64 && readFrame(frame)?.data.trim() === '[DONE]') {
       this.end ??= 'stop'
       return
     }
@@ -56,8 +55,7 @@ export class EndpointTap extends StreamTap {
 
   #note(frame: Buffer, text: string): void {
     const found = textStart.exec(text)
-    if (found)
-      this.contentBytes += stringEnd(frame, found.index + found[0].length - 1) - found.index - found[0].length - 1
+    if (found) this.countString(frame, found.index + found[0].length - 1)
     const usage = usageText.exec(text)?.[1]
     if (usage !== undefined) this.#add(statedIn(jsonOr(usage, undefined)))
     const reason = finishReason.exec(text)?.[1]

@@ -1,5 +1,5 @@
 import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
-import { keysOf, ownMembers } from '../bytes/own-members.ts'
+import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import type { UsageUpdate } from '../core/answer-event.ts'
 import type { Outcome, Refusal } from '../core/call.ts'
 import { noTokens, type TokenCounts, tokenCount, withUsage } from '../tokens/token-counts.ts'

@@ -1,6 +1,5 @@
 import { anthropicError } from '../../../contract/errors.ts'
-import { editTopLevel } from '../bytes/body-edit.ts'
-import { joined, type Parts, spliceString } from '../bytes/splice.ts'
+import { editTopLevel, joined, type Parts, spliceString } from '../bytes/body-edit.ts'
 import { isClaude } from '../formats/shared/model-traits.ts'
 import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
 import { usageOfAnswer } from './answers.ts'

@@ -1,6 +1,5 @@
 import { isRecord, listOf, recordOf } from '../../platform/json.ts'
-import { dataOf, dataText } from '../bytes/frame-splitter.ts'
-import { stringEnd } from '../bytes/splice.ts'
+import { dataOf, readFrame } from '../bytes/event-frames.ts'
 import { chatUsageOf } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'
@@ -27,17 +26,14 @@ class ChatTap extends StreamTap {
     const text = frame.toString('latin1')
     if (!text.includes('data:')) return
     const found = textStart.exec(text)
-    if (found) {
-      const start = found.index + found[0].length
-      this.contentBytes += stringEnd(frame, start - 1) - start - 1
-    }
+    if (found) this.countString(frame, found.index + found[0].length - 1)
     if (this.isUnderWay && !this.isFinishing && !telling.test(text)) {
       this.frames++
       return
     }
     const data = dataOf(frame)
     if (data) this.#onData(data)
-    else if (dataText(frame) === '[DONE]') this.end ??= 'stop'
+    else if (readFrame(frame)?.data.trim() === '[DONE]') this.end ??= 'stop'
   }
 
   #onData(data: Readonly<Record<string, unknown>>): void {

@@ -1,6 +1,6 @@
 import { removals, type Splice, spliced } from '../bytes/body-edit.ts'
 import { type Member, membersAt } from '../bytes/json-members.ts'
-import { skipBlank, stringEnd } from '../bytes/splice.ts'
+import { broken, openText, pastColon, skipBlank, stringEnd, type Text } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { sealPrefix } from '../core/reasoning-seal.ts'
 
@@ -27,9 +27,10 @@ export function withoutForeignThinking(body: Buffer, { toClaude }: Options): Cle
   if (!mayHoldForeignThinking(body, { toClaude })) return { body, degraded: nothingCut }
   const splices: Splice[] = []
   const degraded: Degradation[] = []
-  for (const { path, content } of contentsOf(body)) {
-    const blocks = membersAt(body, content.valueStart)
-    const foreign = blocks.filter(block => isForeign(body, block, toClaude))
+  const text = openText(body)
+  for (const { path, content } of contentsOf(text)) {
+    const blocks = membersAt(text, content.valueStart)
+    const foreign = blocks.filter(block => isForeign(text, block, toClaude))
     if (foreign.length === 0) continue
     if (foreign.length < blocks.length) splices.push(...removals(blocks, foreign))
     else splices.push({ start: content.valueStart, end: content.end, text: filler })
@@ -44,15 +45,15 @@ interface Content {
 }
 
 /** The contents of all messages. A key that stands twice counts twice: parsers disagree on which one is meant. */
-const contentsOf = (body: Buffer): readonly Content[] =>
-  named(body, skipBlank(body, 0), 'messages')
-    .flatMap(messages => membersAt(body, messages.valueStart))
+const contentsOf = (text: Text): readonly Content[] =>
+  named(text, skipBlank(text.bytes, 0), 'messages')
+    .flatMap(messages => membersAt(text, messages.valueStart))
     .flatMap(message =>
-      named(body, message.valueStart, 'content').map(content => ({ path: `messages.${message.key}.content`, content })),
+      named(text, message.valueStart, 'content').map(content => ({ path: `messages.${message.key}.content`, content })),
     )
 
-const named = (body: Buffer, at: number, name: string): readonly Member[] =>
-  membersAt(body, at).filter(({ key }) => key === name)
+const named = (text: Text, at: number, name: string): readonly Member[] =>
+  membersAt(text, at).filter(({ key }) => key === name)
 
 /** An empty list or empty text would be refused. */
 const filler = '[{"type":"text","text":"..."}]'
@@ -72,8 +73,9 @@ const mayHoldSealed = (body: Buffer): boolean => body.includes(rareText) && body
 
 /** A quick look without parsing: false is certain. A block's own text cannot fool it, since quotes are escaped there. */
 function mayHoldUnsigned(body: Buffer): boolean {
+  const text = openText(body)
   for (let at = body.indexOf(thinkingText); at >= 0; at = body.indexOf(thinkingText, at + thinkingText.length)) {
-    if (isValue(body, at) && !isSignedBehind(body, at + thinkingText.length)) return true
+    if (isValue(body, at) && !isSignedBehind(text, at + thinkingText.length)) return true
   }
   return false
 }
@@ -86,22 +88,24 @@ function isValue(body: Buffer, at: number): boolean {
 }
 
 /** True when a signature follows among the strings of the same object. */
-function isSignedBehind(body: Buffer, valueEnd: number): boolean {
+function isSignedBehind(text: Text, valueEnd: number): boolean {
+  const body = text.bytes
   let at = skipBlank(body, valueEnd)
   while (body[at] === comma) {
     const keyStart = skipBlank(body, at + 1)
-    const keyEnd = stringEnd(body, keyStart)
-    const valueStart = skipBlank(body, skipBlank(body, keyEnd) + 1)
-    if (body[valueStart] !== quote) return false
-    const end = stringEnd(body, valueStart)
+    const keyEnd = stringEnd(text, keyStart)
+    const valueStart = pastColon(body, keyEnd)
+    const end = stringEnd(text, valueStart)
+    if (end === broken) return false
     if (end - valueStart > 2 && body.toString('latin1', keyStart, keyEnd) === '"signature"') return true
     at = skipBlank(body, end)
   }
   return false
 }
 
-function isForeign(body: Buffer, block: Member, toClaude: boolean): boolean {
-  const fields = new Map(membersAt(body, block.valueStart).map(member => [member.key, member]))
+function isForeign(text: Text, block: Member, toClaude: boolean): boolean {
+  const body = text.bytes
+  const fields = new Map(membersAt(text, block.valueStart).map(member => [member.key, member]))
   const type = textOf(body, fields.get('type'))
   if (type !== 'thinking' && type !== 'redacted_thinking') return false
   const signature = textOf(body, fields.get('signature'))

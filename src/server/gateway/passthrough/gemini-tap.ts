@@ -1,5 +1,5 @@
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
-import { dataOf } from '../bytes/frame-splitter.ts'
+import { dataOf } from '../bytes/event-frames.ts'
 import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'

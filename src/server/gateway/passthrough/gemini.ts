@@ -1,7 +1,7 @@
 import { googleError } from '../../../contract/gemini.ts'
 import { nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { type Splice, spliced } from '../bytes/body-edit.ts'
-import { stringEnd } from '../bytes/splice.ts'
+import { openText, stringEnd } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { carrierStart } from '../formats/gemini/carried-state.ts'
 import { geminiUsageOf } from '../tokens/stated-usage.ts'
@@ -49,10 +49,11 @@ const opening = Buffer.from(`"${carrierStart}`)
 /** The body without thinking of other providers, which stands in signatures of ours that Google would refuse. */
 function withoutCarriers(body: Buffer): { readonly body: Buffer; readonly degraded: readonly Degradation[] } {
   const splices: Splice[] = []
+  const text = openText(body)
   for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1)) {
     // The same letters may stand in anybody's text.
     const isSignature = /"thought(?:S|_s)ignature"\s*:\s*$/.test(body.toString('latin1', Math.max(0, at - 64), at))
-    if (isSignature) splices.push({ start: at, end: stringEnd(body, at), text: unknownSignature })
+    if (isSignature) splices.push({ start: at, end: stringEnd(text, at), text: unknownSignature })
   }
   if (splices.length === 0) return { body, degraded: [] }
   return {

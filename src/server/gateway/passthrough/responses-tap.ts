@@ -1,6 +1,5 @@
 import { isRecord, jsonOr, recordOf } from '../../platform/json.ts'
-import { dataOf } from '../bytes/frame-splitter.ts'
-import { stringEnd } from '../bytes/splice.ts'
+import { dataOf } from '../bytes/event-frames.ts'
 import { responsesUsageOf } from '../tokens/stated-usage.ts'
 import { faultOf, stopReasonOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'
@@ -53,7 +52,7 @@ class ResponsesTap extends StreamTap {
       this.counts = { ...this.counts, web_searches: this.counts.web_searches + 1 }
     if (!name.endsWith('.delta')) return
     const at = frame.indexOf(deltaKey)
-    if (at >= 0) this.contentBytes += stringEnd(frame, at + deltaKey.length - 1) - at - deltaKey.length - 1
+    if (at >= 0) this.countString(frame, at + deltaKey.length - 1)
   }
 }
 

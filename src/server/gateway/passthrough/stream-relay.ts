@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import { sseFrame } from '../../../contract/sse.ts'
-import { createFrameCutter } from '../bytes/frame-cutter.ts'
+import { HeldTail } from '../bytes/event-frames.ts'
 import type { Sink } from '../core/call.ts'
 import type { UsageTap, Wire, WireFailure } from './wire.ts'
 
@@ -37,7 +37,7 @@ const emptyLine = Buffer.from('\n\n')
 export class StreamRelay {
   readonly tap: UsageTap
   readonly #options: Options
-  readonly #cutter = createFrameCutter()
+  readonly #tail = new HeldTail()
   readonly #unwrap: ((chunk: Buffer) => readonly Buffer[]) | undefined
   /** Ends the hold-back window; later it watches over the silence. */
   #timer: NodeJS.Timeout
@@ -65,9 +65,7 @@ export class StreamRelay {
   /** False when the upstream has failed with nothing out yet. Throws for bytes that are not in the wire's framing. */
   push(controller: Dispatcher.DispatchController, chunk: Buffer): boolean {
     this.#controller = controller
-    const pieces = this.#ready(chunk)
-    for (const piece of pieces) this.tap.push(piece)
-    const ready = this.#cleaned(pieces)
+    const ready = this.#cleaned(this.#ready(chunk))
     if (this.#isOpen) {
       if (!this.#send(ready)) this.#block()
       return true
@@ -82,7 +80,7 @@ export class StreamRelay {
   /** Reads what nobody waits for any more, for its usage. */
   readOn(chunks: readonly Buffer[]): void {
     try {
-      for (const chunk of chunks) for (const piece of this.#ready(chunk)) this.tap.push(piece)
+      for (const chunk of chunks) this.#ready(chunk)
     } catch {
       // Bytes that are not in the wire's framing state nothing.
     }
@@ -92,10 +90,8 @@ export class StreamRelay {
   finish(): StreamEnd {
     const { tap } = this
     const wasOver = tap.end !== undefined
-    const pieces = this.#cutter.flush()
-    for (const piece of pieces) tap.push(piece)
     tap.finish()
-    const rest = this.#cleaned(pieces)
+    const rest = this.#cleaned(this.#tail.release())
     if (tap.end === undefined) return 'cut'
     if (!this.#isOpen) {
       if (tap.end === 'error' && !tap.isUnderWay) return 'refused'
@@ -119,7 +115,7 @@ export class StreamRelay {
     }
     const frame = wire.failure(failure, this.tap.frames)
     // A frame too long to be held is out in part: an empty line closes it, or the error would become a part of it.
-    sink.end(this.#cutter.isBetweenFrames ? frame : Buffer.concat([emptyLine, frame]))
+    sink.end(this.#tail.isBetweenFrames ? frame : Buffer.concat([emptyLine, frame]))
   }
 
   /** Stops the timers; nothing more goes out. */
@@ -127,9 +123,10 @@ export class StreamRelay {
     clearTimeout(this.#timer)
   }
 
+  /** Shows a chunk to the tap; what of it may go out. */
   #ready(chunk: Buffer): readonly Buffer[] {
-    if (!this.#unwrap) return this.#cutter.push(chunk)
-    return this.#unwrap(chunk).flatMap(frames => this.#cutter.push(frames))
+    if (!this.#unwrap) return this.#tail.take(chunk, this.tap.push(chunk))
+    return this.#unwrap(chunk).flatMap(frames => this.#tail.take(frames, this.tap.push(frames)))
   }
 
   /** What comes with an error may repeat the credential. It is in one piece then, so that no cut hides it. */
@@ -185,7 +182,7 @@ export class StreamRelay {
 
   #onSilence(): void {
     const { tap } = this
-    if (tap.takesPings && tap.end === undefined && this.#cutter.isBetweenFrames && !this.#isBlocked) {
+    if (tap.takesPings && tap.end === undefined && this.#tail.isBetweenFrames && !this.#isBlocked) {
       this.#options.sink.data(this.#options.wire.ping)
     }
     this.#timer.refresh()

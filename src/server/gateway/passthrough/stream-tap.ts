@@ -1,4 +1,5 @@
-import { createFrameSplitter } from '../bytes/frame-splitter.ts'
+import { FrameSplitter } from '../bytes/event-frames.ts'
+import { broken, openText, stringEnd } from '../bytes/json-scanner.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import type { UpstreamFault, UsageTap } from './wire.ts'
 
@@ -20,10 +21,10 @@ export abstract class StreamTap implements UsageTap {
   protected contentBytes = 0
   /** True for the last frame, of which more may be missing than its empty line. */
   protected isFinishing = false
-  readonly #splitter = createFrameSplitter(frame => this.onFrame(frame))
+  readonly #splitter = new FrameSplitter(frame => this.onFrame(frame))
 
-  push(chunk: Buffer): void {
-    this.#splitter.push(chunk)
+  push(chunk: Buffer): number {
+    return this.#splitter.push(chunk)
   }
 
   finish(): void {
@@ -40,6 +41,12 @@ export abstract class StreamTap implements UsageTap {
   /** True once there is an answer whose output may be guessed. */
   protected get isCounting(): boolean {
     return this.frames > 0
+  }
+
+  /** Counts the string that begins at `at` as content; one whose end is missing, to the end of the frame. */
+  protected countString(frame: Buffer, at: number): void {
+    const end = stringEnd(openText(frame), at)
+    this.contentBytes += (end === broken ? frame.length : end) - at - 2
   }
 
   protected abstract onFrame(frame: Buffer): void

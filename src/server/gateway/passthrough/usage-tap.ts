@@ -1,5 +1,5 @@
 import { recordOf } from '../../platform/json.ts'
-import { dataOf } from '../bytes/frame-splitter.ts'
+import { dataOf } from '../bytes/event-frames.ts'
 import { tokenCount, withUsage } from '../tokens/token-counts.ts'
 import { faultOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import type { Deployment } from '../../config/config.ts'
-import type { Parts } from '../bytes/splice.ts'
+import type { Parts } from '../bytes/body-edit.ts'
 import type { Ask, Attempt, Call, Outcome, Target } from '../core/call.ts'
 import type { Degradation } from '../core/degradations.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
@@ -24,8 +24,8 @@ export interface UpstreamFault {
 
 /** Reads along with a stream without touching it; tells what it has said so far. */
 export interface UsageTap {
-  /** Looks at the next bytes; they may be cut anywhere. Never throws. */
-  push(chunk: Buffer): void
+  /** Looks at the next bytes, which may be cut anywhere: how many of them belong to frames that are whole now. Never throws. */
+  push(chunk: Buffer): number
   /** The upstream has ended its stream: a last frame without its empty line counts if it is whole. */
   finish(): void
   /** With a guess of the output, marked as such, until the stream has stated it. */

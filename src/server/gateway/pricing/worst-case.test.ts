@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { TieredRate } from '../../config/config.ts'
-import { type InputBound, inputBoundOf } from '../tokens/input-bound.ts'
+import { keysOf, ownMembers } from '../bytes/json-members.ts'
+import { boundFields, type InputBound, inputBoundOf, mediaWords } from '../tokens/input-bound.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { costOf, createAppliedRates } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
@@ -139,7 +140,7 @@ function usageOf({ request, maxTokens, shares }: Situation) {
 
 const isCovered = fc.property(situation, given => {
   const body = Buffer.from(JSON.stringify(given.request))
-  const bound = inputBoundOf(body, JSON.parse(body.toString()))
+  const bound = inputBoundOf({ kind: 'messages', body }, ownMembers(body, keysOf(boundFields), mediaWords))
   const { amountUsd } = worstCase({ ...call, input: bound, maxTokens: given.maxTokens }, [
     candidate(factsOf(given.rates)),
   ])

@@ -1,5 +1,5 @@
 import { type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
-import { dataOf } from '../bytes/frame-splitter.ts'
+import { dataOf } from '../bytes/event-frames.ts'
 import type { Sink } from '../core/call.ts'
 
 /** What a recording hears of an answer. */

@@ -1,6 +1,6 @@
 import { invalid } from '../../platform/errors.ts'
 import { isAbsent, isRecord, type Json } from '../../platform/json.ts'
-import { keysOf, ownMembers } from '../bytes/own-members.ts'
+import { keysOf, ownMembers } from '../bytes/json-members.ts'
 
 /** What a request of the Responses format says about stored responses. */
 export interface StateRequest {

@@ -1,5 +1,5 @@
 import type { Attempt, Call, Outcome, Refusal, Sink } from '../core/call.ts'
-import { parsedObject } from '../core/request.ts'
+import { parsedObject } from '../core/request-checks.ts'
 import { guessedInput } from '../endpoints/answer.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { estimateForeignInputTokens, estimateInputTokens } from './estimate.ts'

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { inputBoundOf } from './input-bound.ts'
+import { keysOf, ownMembers } from '../bytes/json-members.ts'
+import { geminiKeys } from '../formats/gemini/ask.ts'
+import { boundFields, inputBoundOf, mediaWords } from './input-bound.ts'
 
-const boundOf = (request: object) => {
+/** The bound of a request, for which the scan must find what parsing does, however its letters are written. */
+function boundOf(request: object, kind: 'messages' | 'gemini' = 'messages') {
+  const keys = kind === 'gemini' ? geminiKeys : keysOf(boundFields)
   const body = Buffer.from(JSON.stringify(request))
-  return { ...inputBoundOf(body, JSON.parse(body.toString())), bodyBytes: body.length }
+  const bound = inputBoundOf({ kind, body }, ownMembers(body, keys, mediaWords))
+  assert.deepEqual(bound, inputBoundOf({ kind, body }, undefined))
+  const escaped = Buffer.from(body.toString().replaceAll(/(?<=")[a-z]/g, escapedLetter))
+  const { textBytes, ...found } = inputBoundOf({ kind, body: escaped }, ownMembers(escaped, keys, mediaWords))
+  assert.deepEqual({ ...found, textBytes: textBytes - escaped.length + body.length }, bound)
+  return { ...bound, bodyBytes: body.length }
 }
+
+const escapedLetter = (letter: string) => `\\u00${letter.charCodeAt(0).toString(16)}`
 const withContent = (...content: object[]) => ({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content }] })
 
 const data = 'iVBORw0KGgo='.repeat(500)
@@ -142,3 +153,40 @@ function textsOf(part: object): string[] {
   const data = /^[A-Za-z0-9+/_=-]*$/.test(given) ? '' : given
   return [text ?? '', content ?? '', (input as { data?: string } | undefined)?.data ?? '', data]
 }
+
+const parts = (...list: object[]) => ({ contents: [{ role: 'user', parts: list }] })
+
+test('Gemini: a picture counts as a picture, also in a result and in the other spelling; its data is no text', () => {
+  const photo = { inlineData: { mimeType: 'image/png', data } }
+  const other = { inline_data: { mime_type: 'image/png', data } }
+  const result = { functionResponse: { name: 'f', response: {}, parts: [photo] } }
+  const { images, textBytes, bodyBytes, fillsWindow } = boundOf(parts(photo, other, result), 'gemini')
+  assert.deepEqual([images, bodyBytes - textBytes, fillsWindow], [3, 3 * data.length, false])
+})
+
+test('Gemini: data that a model may read as text counts as text', () => {
+  for (const inline of [
+    { mimeType: 'text/plain', data },
+    { mimeType: 'image/png', data: `${data} and more` },
+  ]) {
+    const { textBytes, bodyBytes } = boundOf(parts({ inlineData: inline }), 'gemini')
+    assert.equal(textBytes, bodyBytes)
+  }
+})
+
+test('Gemini: documents, sound and what is stored elsewhere may fill the window', () => {
+  for (const request of [
+    parts({ inlineData: { mimeType: 'application/pdf', data } }),
+    parts({ inlineData: { mimeType: 'audio/wav', data } }),
+    parts({ fileData: { fileUri: 'https://x.example/a' } }),
+    { ...parts({ text: 'hi' }), cached_content: 'cachedContents/1' },
+  ])
+    assert.equal(boundOf(request, 'gemini').fillsWindow, true)
+})
+
+test('Gemini: tools that the provider runs and more than one answer are counted', () => {
+  const tools = [{ functionDeclarations: [{ name: 'f' }] }, { googleSearch: {}, code_execution: {} }]
+  const { providerCalls, tools: own, answers } = boundOf({ tools, generation_config: { candidate_count: 3 } }, 'gemini')
+  assert.deepEqual([providerCalls, own, answers], [20, 2, 3])
+  assert.deepEqual([boundOf({}, 'gemini').answers, boundOf({}, 'gemini').providerCalls], [1, 0])
+})

@@ -1,4 +1,9 @@
-import { countOf, isRecord, type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
+import { countOf, isRecord, type Json, listOf, recordOf, recordsOf, textIn } from '../../platform/json.ts'
+import { type OwnMembers, outlineAt } from '../bytes/json-members.ts'
+import { openText, wordsOf } from '../bytes/json-scanner.ts'
+import type { Call } from '../core/call.ts'
+import { parsedObject } from '../core/request-checks.ts'
+import { field, objectField } from '../formats/gemini/fields.ts'
 
 /** What a request body can cost in input at most, as far as the body alone tells. */
 export interface InputBound {
@@ -17,31 +22,94 @@ export interface InputBound {
 
 /**
  * Bounds the input of a request in any of the clients' formats. The bytes of the body bound its text; only the data of
- * images and documents is taken out, and counted by what it is. Source: Gateway, section 4.
+ * images and documents is taken out, and counted by what it is. A body in which the scan met no such thing is not parsed.
+ * Source: Gateway, section 4.
  */
-export function inputBoundOf(body: Buffer, request: Json): InputBound {
-  const found = new Findings()
-  for (const field of ['system', 'messages', 'input'] as const) found.read(request[field])
+export function inputBoundOf({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers | undefined): InputBound {
+  const isPlain = members && !members.hasWord && !hasEscapedLetter(body)
+  const request = isPlain ? outlineOf(body, members) : parsedObject(body)
+  const media = isPlain ? noMedia : kind === 'gemini' ? geminiMediaIn(request) : mediaIn(request)
+  const rest = kind === 'gemini' ? geminiRest(request) : restOf(request)
+  return {
+    ...rest,
+    textBytes: body.length - media.dataBytes,
+    images: media.images,
+    fillsWindow: media.fillsWindow || rest.fillsWindow,
+  }
+}
+
+interface Media {
+  images: number
+  dataBytes: number
+  fillsWindow: boolean
+}
+
+type Rest = Omit<InputBound, 'textBytes' | 'images'>
+
+const noMedia: Media = { images: 0, dataBytes: 0, fillsWindow: false }
+
+/** A letter that is written as an escape may be one of a word that the scan looks out for. */
+const escapedLetter = Buffer.from('u00')
+const backslash = 0x5c
+
+function hasEscapedLetter(body: Buffer): boolean {
+  for (let at = body.indexOf(escapedLetter); at >= 0; at = body.indexOf(escapedLetter, at + 1))
+    if (body[at - 1] === backslash) return true
+  return false
+}
+
+/** The members that the scan has found, as far as bounds read them. */
+function outlineOf(body: Buffer, { names, values }: OwnMembers): Json {
+  const text = openText(body)
+  const known = names.flatMap((name, at) => {
+    const span = allBoundFields.has(name) ? values[at] : undefined
+    return span ? [[name, outlineAt(text, span, 2)]] : []
+  })
+  return Object.fromEntries(known) as Json
+}
+
+function restOf(request: Json): Rest {
   const tools = recordsOf(request['tools'])
   const providerTools = tools.filter(isRunByProvider)
   const uses = providerTools.reduce((sum, tool) => sum + usesOf(tool), 0)
   const isSearching = isRecord(request['web_search_options'])
   const servers = listOf(request['mcp_servers']).length
   return {
-    textBytes: body.length - found.dataBytes,
-    images: found.images,
     providerCalls: uses + ((isSearching ? 1 : 0) + servers) * defaultUses,
     tools: tools.filter(({ type }) => type !== undefined && type !== 'custom' && type !== 'function').length,
-    fillsWindow: found.fillsWindow || outsideFields.some(name => isSaid(request[name])),
+    fillsWindow: outsideFields.some(name => isSaid(request[name])),
     answers: Math.max(1, countOf(request['n']) ?? 1),
+  }
+}
+
+function geminiRest(request: Json): Rest {
+  const providerTools = recordsOf(request['tools']).flatMap(tool =>
+    Object.keys(tool).filter(name => name !== 'functionDeclarations' && name !== 'function_declarations'),
+  )
+  return {
+    providerCalls: providerTools.length * defaultUses,
+    tools: providerTools.length,
+    fillsWindow: textIn(field(request, 'cachedContent')) !== undefined,
+    answers: Math.max(1, countOf(field(objectField(request, 'generationConfig'), 'candidateCount')) ?? 1),
   }
 }
 
 /** Fields that stand for earlier input, kept by the provider. */
 const outsideFields = ['previous_response_id', 'conversation', 'prompt', 'container'] as const
 
+/** Besides the conversation, what bounds read of a body; those of Google's format are its own. */
+export const boundFields = ['tools', 'web_search_options', 'mcp_servers', 'n', ...outsideFields] as const
+const allBoundFields: ReadonlySet<string> = new Set([
+  ...boundFields,
+  'generationConfig',
+  'generation_config',
+  'cachedContent',
+  'cached_content',
+])
+
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null
 
+/** How often a tool of the provider's may be used in one call, where no limit is given. Our choice. */
 const defaultUses = 10
 
 const usesOf = ({ max_uses: most }: Json): number => countOf(most) ?? defaultUses
@@ -65,35 +133,36 @@ const isRunByProvider = ({ type }: Json): boolean =>
 
 const imageTypes = new Set(['image', 'image_url', 'input_image', 'computer_screenshot'])
 const documentTypes = new Set(['document', 'file', 'input_file', 'item_reference', 'video_url', 'input_video', 'video'])
+/** Where Google's format keeps such data. */
+const dataFields = ['inlineData', 'inline_data', 'fileData', 'file_data']
 
-/** Walks through what a conversation holds. With a list of its own, not by recursion: depth is the sender's choice. */
-class Findings {
-  images = 0
-  dataBytes = 0
-  fillsWindow = false
+/** A body without any of these as a key or a value holds no images, and nothing that is elsewhere. */
+export const mediaWords = wordsOf([...imageTypes, ...documentTypes, ...dataFields])
 
-  read(content: unknown): void {
-    const waiting: unknown[] = [content]
-    while (waiting.length > 0) {
-      const value = waiting.pop()
-      if (Array.isArray(value)) for (const item of value) waiting.push(item)
-      else if (isRecord(value)) {
-        this.#note(value)
-        // What a tool is called with may look like anything, and is text to the model.
-        waiting.push(value['content'], value['output'], recordOf(value['source'])['content'])
-      }
+/** What a conversation holds that is not text. Walks with a list of its own, not by recursion: depth is the sender's choice. */
+function mediaIn(request: Json): Media {
+  const found = { ...noMedia }
+  const waiting: unknown[] = [request['system'], request['messages'], request['input']]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (Array.isArray(value)) for (const item of value) waiting.push(item)
+    else if (isRecord(value)) {
+      note(value, found)
+      // What a tool is called with may look like anything, and is text to the model.
+      waiting.push(value['content'], value['output'], recordOf(value['source'])['content'])
     }
   }
+  return found
+}
 
-  #note(block: Json): void {
-    const type = String(block['type'])
-    if (imageTypes.has(type)) {
-      this.images++
-      this.dataBytes += dataIn(block)
-    } else if (documentTypes.has(type) && !isOfText(block)) {
-      this.fillsWindow = true
-      this.dataBytes += dataIn(block)
-    }
+function note(block: Json, found: Media): void {
+  const type = String(block['type'])
+  if (imageTypes.has(type)) {
+    found.images++
+    found.dataBytes += dataIn(block)
+  } else if (documentTypes.has(type) && !isOfText(block)) {
+    found.fillsWindow = true
+    found.dataBytes += dataIn(block)
   }
 }
 
@@ -110,3 +179,20 @@ function dataIn({ source, image_url: image, file, file_data: fileData }: Json): 
 /** Only what no model reads as text may be left out of the count. */
 const isBase64 = (text: unknown): text is string =>
   typeof text === 'string' && /^(?:data:[\w.+/-]*;base64,)?[A-Za-z0-9+/_=-]*$/.test(text)
+
+/** What parts hold that no model reads as text. Results of functions have parts of their own, and no deeper ones. */
+function geminiMediaIn(request: Json): Media {
+  const parts = recordsOf(request['contents']).flatMap(({ parts: list }) => (isRecord(list) ? [list] : recordsOf(list)))
+  const inner = parts.flatMap(part => recordsOf(objectField(part, 'functionResponse')['parts']))
+  const found = { ...noMedia }
+  for (const part of [...parts, ...inner]) {
+    const inline = field(part, 'inlineData')
+    const type = isRecord(inline) ? textIn(field(inline, 'mimeType')) : undefined
+    if (isRecord(field(part, 'fileData'))) found.fillsWindow = true
+    if (!isRecord(inline) || type?.startsWith('text/')) continue
+    if (isBase64(inline['data'])) found.dataBytes += inline['data'].length
+    if (type?.startsWith('image/')) found.images++
+    else found.fillsWindow = true
+  }
+  return found
+}

@@ -1,5 +1,5 @@
 import type { AwsAccess } from '../../config/config.ts'
-import { joined, type Parts } from '../bytes/splice.ts'
+import { joined, type Parts } from '../bytes/body-edit.ts'
 
 /** A request whose credential is still missing. */
 export interface Unsigned {

@@ -1,4 +1,4 @@
-import { lengthOf, type Parts } from '../bytes/splice.ts'
+import { lengthOf, type Parts } from '../bytes/body-edit.ts'
 import type { Attempt } from '../core/call.ts'
 import type { Authorize } from './authorize.ts'
 import type { Exchange } from './exchange.ts'

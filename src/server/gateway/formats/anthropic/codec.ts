@@ -1,7 +1,7 @@
 import { codeOfStatus, type ErrorCode } from '../../../../contract/errors.ts'
 import type { Protocol } from '../../../config/config.ts'
 import { compact, recordOf, textIn } from '../../../platform/json.ts'
-import type { Parts } from '../../bytes/splice.ts'
+import type { Parts } from '../../bytes/body-edit.ts'
 import type { CallKind } from '../../core/call.ts'
 import type {
   CanonicalRequest,

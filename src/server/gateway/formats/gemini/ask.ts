@@ -1,12 +1,22 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord } from '../../../platform/json.ts'
-import { keysOf, type OwnMembers } from '../../bytes/own-members.ts'
-import { type Span, skipBlank } from '../../bytes/splice.ts'
+import { keysOf, type OwnMembers } from '../../bytes/json-members.ts'
+import { type Span, skipBlank } from '../../bytes/json-scanner.ts'
 import type { Address, Ask, CallKind } from '../../core/call.ts'
 import { field } from './fields.ts'
 
 /** What the checks of a request in Google's format look at. */
-export const geminiKeys = keysOf(['contents', 'generationConfig', 'generation_config'])
+export const geminiKeys = keysOf([
+  'contents',
+  'generationConfig',
+  'generation_config',
+  'tools',
+  'cachedContent',
+  'cached_content',
+])
+
+/** What may stand there only once. */
+const watched: ReadonlySet<string> = new Set(['contents', 'generationConfig', 'generation_config'])
 
 interface Given {
   readonly kind: CallKind
@@ -18,15 +28,16 @@ const nowhere: Span = { start: 0, end: 0 }
 const openArray = 0x5b
 
 /** What a request in Google's format asks for. Throws `invalid_request` that names the field. */
-export function geminiAsk({ kind, body, address }: Given, { values, doubled }: OwnMembers): Ask {
+export function geminiAsk({ kind, body, address }: Given, members: OwnMembers): Ask {
+  const { values, doubled } = members
   const [contents, config, otherConfig] = values
-  const twice = doubled[0] ?? (config && otherConfig ? 'generationConfig' : undefined)
+  const twice = doubled.find(name => watched.has(name)) ?? (config && otherConfig ? 'generationConfig' : undefined)
   if (twice !== undefined) throw invalid(`${twice} is given twice`)
   const { model, stream } = address
   if (kind !== 'gemini') return { model, modelSpan: nowhere, stream: false, maxTokens: 0 }
   checkContents(body, contents)
   const span = config ?? otherConfig
-  return { model, modelSpan: nowhere, stream, maxTokens: span ? maxTokensIn(body, span) : 0 }
+  return { model, modelSpan: nowhere, stream, members, maxTokens: span ? maxTokensIn(body, span) : 0 }
 }
 
 function checkContents(body: Buffer, span: Span | undefined): void {

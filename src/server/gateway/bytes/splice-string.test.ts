@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { keysOf, ownMembers } from './own-members.ts'
-import { joined, lengthOf, spliceString } from './splice.ts'
+import { joined, lengthOf, spliceString } from './body-edit.ts'
+import { keysOf, ownMembers } from './json-members.ts'
 
 /** Any JSON text with keys, escapes and numbers as clients may spell them. */
 const blank = fc.constantFrom('', ' ', '\n', '\t ', '\r\n')

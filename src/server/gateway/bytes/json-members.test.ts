@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { keysOf, ownMembers } from './own-members.ts'
+import { keysOf, ownMembers } from './json-members.ts'
 
 const names = ['model', 'max_tokens', 'stream']
 const keys = keysOf(names)

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createFrameCutter } from './frame-cutter.ts'
+import { FrameSplitter, HeldTail } from './event-frames.ts'
+
+/** Passes chunks on in whole frames. */
+function createCutter(maxBytes?: number) {
+  const splitter = new FrameSplitter(() => undefined)
+  const tail = new HeldTail(maxBytes)
+  return { tail, push: (chunk: Buffer) => tail.take(chunk, splitter.push(chunk)) }
+}
 
 const lineEnds = ['\n', '\r\n', '\r'] as const
 
@@ -15,14 +22,14 @@ test('R2: the bytes come out as they went in, and only whole frames are out befo
       (lineEnd, parts, places) => {
         const body = Buffer.from(parts.map(part => `${part}${lineEnd}${lineEnd}`).join(''))
         const cuts = [0, ...places.map(place => Math.min(place, body.length)).sort((a, b) => a - b), body.length]
-        const cutter = createFrameCutter()
+        const cutter = createCutter()
         const out: Buffer[] = []
         for (const [at, end] of cuts.slice(1).entries()) {
           out.push(...cutter.push(body.subarray(cuts[at], end)))
           const text = Buffer.concat(out).toString()
           assert.ok(text === '' || /(\n\n|\r\r|\n\r\n)\r?\n?$/.test(text), JSON.stringify(text))
         }
-        out.push(...cutter.flush())
+        out.push(...cutter.tail.release())
         assert.deepEqual(Buffer.concat(out), body)
       },
     ),
@@ -31,13 +38,13 @@ test('R2: the bytes come out as they went in, and only whole frames are out befo
 })
 
 test('a frame longer than the limit is passed on in parts, and the cutter knows that it is open', () => {
-  const cutter = createFrameCutter(100)
+  const cutter = createCutter(100)
   assert.deepEqual(cutter.push(Buffer.alloc(60, 'x')), [])
-  assert.equal(cutter.isBetweenFrames, true)
+  assert.equal(cutter.tail.isBetweenFrames, true)
   assert.equal(Buffer.concat([...cutter.push(Buffer.alloc(60, 'x'))]).length, 120)
-  assert.equal(cutter.isBetweenFrames, false)
+  assert.equal(cutter.tail.isBetweenFrames, false)
   assert.deepEqual(cutter.push(Buffer.alloc(10, 'x')), [])
-  assert.equal(cutter.isBetweenFrames, false)
+  assert.equal(cutter.tail.isBetweenFrames, false)
   assert.equal(Buffer.concat([...cutter.push(Buffer.from('\n\n'))]).length, 12)
-  assert.equal(cutter.isBetweenFrames, true)
+  assert.equal(cutter.tail.isBetweenFrames, true)
 })
