@@ -9,10 +9,34 @@ const text = optional(Text)
 const number = optional(Type.Number({ minimum: 0 }))
 const count = optional(Type.Integer({ minimum: 1 }))
 
+const flag = Type.Optional(Type.Boolean())
+
+const Capabilities = Type.Object(
+  {
+    reasoning: Type.Optional(
+      Type.Boolean({ description: 'false: translated calls never ask the model to think; true: they may' }),
+    ),
+    vision: flag,
+    pdf_input: flag,
+    function_calling: flag,
+    context_window: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens' })),
+    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens of the longest answer' })),
+  },
+  { additionalProperties: true, description: 'What the model can do; it wins over what names and price lists tell' },
+)
+
 /** The upstream side of a model, as `params` of the configuration file. null is as if a field were left out. */
 export const ModelParams = Type.Object(
   {
     model: optional(Type.String({ maxLength: 500, description: '`<provider>/<upstream id>`' })),
+    base_model: optional(
+      Type.String({
+        maxLength: 300,
+        description:
+          'The model behind `model` where that name does not tell it, such as `gpt-5.5` or `openai/gpt-5.5`: prices, limits and the rules of reasoning are those of this model',
+      }),
+    ),
+    capabilities: optional(Capabilities),
     api_base: text,
     api_key: text,
     protocol: text,

@@ -63,7 +63,10 @@ export const ModelInfo = Type.Object({
   litellm_params: Type.Object({ model: Type.String({ description: '`provider/model`, as the upstream is called' }) }),
   model_info: Type.Object({
     id: Type.String({ description: 'Of the first deployment of the model, which the figures describe' }),
-    key: Type.String({ description: 'The name of the model upstream' }),
+    key: Type.String({ description: 'The name of the model upstream; an ARN without the number of its account' }),
+    base_model: Nullable(
+      Type.String({ description: 'The model behind that name, as it is configured; the figures are those of this model' }),
+    ),
     db_model: Type.Literal(false),
     max_tokens: Count,
     max_input_tokens: Count,

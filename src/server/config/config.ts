@@ -97,6 +97,27 @@ export interface PriceSettings {
 /** The protocols that an upstream serves. The first is its default: it takes the calls of clients whose format it lacks. */
 export type Protocols = readonly [Protocol, ...Protocol[]]
 
+/** The model behind a deployment whose name does not tell it: one named by its operator, a tuned one, an ARN. */
+export interface BaseModel {
+  /** Whose price list has the model; that of the deployment unless another one is named. */
+  readonly provider: string
+  readonly model: string
+}
+
+/** What the operator says of a model. It wins over what names and lists tell. */
+export interface Capabilities {
+  /** False: the model is never asked to think. True: it takes the words for how much. */
+  readonly reasoning?: boolean
+  /** Images; as the next two only shown to clients. */
+  readonly vision?: boolean
+  readonly pdfInput?: boolean
+  readonly functionCalling?: boolean
+  /** Tokens. */
+  readonly contextWindow?: number
+  /** Tokens of the longest answer. */
+  readonly maxOutput?: number
+}
+
 /** One upstream that can serve an alias. */
 export interface Deployment {
   /** Stable and public: never a host or a key. */
@@ -106,6 +127,9 @@ export interface Deployment {
   readonly provider: string
   /** The model's name upstream; a `*` stands for what the alias's `*` matched. */
   readonly upstreamModel: string
+  /** Prices, limits and the rules of reasoning are those of this model; of `upstreamModel` without it. */
+  readonly baseModel?: BaseModel
+  readonly capabilities?: Capabilities
   /** One alone is pinned: every call is made in it. */
   readonly protocols: Protocols
   /** Base address without a trailing slash; a path prefix is kept. */

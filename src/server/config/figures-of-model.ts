@@ -1,15 +1,28 @@
-import type { Deployment, TokenPrices, UnitPrices } from './config.ts'
+import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './config.ts'
 import type { ModelParams, Say } from './file.ts'
-import { defaultTimeouts } from './providers.ts'
+import { defaultTimeouts, providerOf } from './providers.ts'
 
-type Figures = Pick<Deployment, 'timeouts' | 'rpm' | 'tpm' | 'maxParallel' | 'prices' | 'unitPrices' | 'deny'>
+type Figures = Pick<
+  Deployment,
+  'baseModel' | 'capabilities' | 'timeouts' | 'rpm' | 'tpm' | 'maxParallel' | 'prices' | 'unitPrices' | 'deny'
+>
 
-/** Time-outs, limits, prices and the deny list of a model's parameters. */
-export function figuresOf(params: Partial<ModelParams>, say: Say): Figures {
-  const { rpm, tpm, max_parallel: maxParallel, deny } = params
+interface Of {
+  readonly params: Partial<ModelParams>
+  readonly provider: string
+  readonly say: Say
+}
+
+/** What a model's parameters say of the model itself; its time-outs, limits, prices and deny list. */
+export function figuresOf({ params, provider, say }: Of): Figures {
+  const { rpm, tpm, max_parallel: maxParallel, deny, base_model: base } = params
+  const baseModel = base === undefined ? undefined : checkedBaseModel(base, provider, say)
+  const capabilities = capabilitiesOf(params, say)
   const prices = pricesOf(params)
   const unitPrices = unitPricesOf(params)
   return {
+    ...(baseModel && { baseModel }),
+    ...(Object.keys(capabilities).length > 0 && { capabilities }),
     timeouts: timeoutsOf(params, say),
     ...(rpm !== undefined && { rpm }),
     ...(tpm !== undefined && { tpm }),
@@ -17,6 +30,42 @@ export function figuresOf(params: Partial<ModelParams>, say: Say): Figures {
     ...(Object.keys(prices).length > 0 && { prices }),
     ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
     ...(deny && { deny: checkedDeny(deny, say) }),
+  }
+}
+
+const maxModelLength = 300
+
+/** `gpt-5.5` or `openai/gpt-5.5`; a name before the slash that is no provider's belongs to the model's name. */
+function checkedBaseModel(given: string, provider: string, say: Say): BaseModel | undefined {
+  const name = given.trim()
+  const slash = name.indexOf('/')
+  const isNamed = providerOf(name.slice(0, Math.max(0, slash))) !== undefined
+  const base = isNamed
+    ? { provider: name.slice(0, slash), model: name.slice(slash + 1) }
+    : { provider, model: name }
+  if (base.model === '') say('base_model must be "<model>" or "<provider>/<model>", such as gpt-5.5', 'base_model')
+  else if (base.model.includes('*')) say('base_model must name one model; it holds a *', 'base_model')
+  else if (base.model.length > maxModelLength)
+    say(`base_model is longer than ${maxModelLength} characters`, 'base_model')
+  else return base
+  return undefined
+}
+
+function capabilitiesOf({ capabilities: given = {} }: Partial<ModelParams>, say: Say): Capabilities {
+  const { context_window: contextWindow, max_output_tokens: maxOutput } = given
+  const { reasoning, vision, pdf_input: pdfInput, function_calling: functionCalling } = given
+  if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow)
+    say(
+      `capabilities.max_output_tokens is above context_window (${contextWindow})`,
+      ...['capabilities', 'max_output_tokens'],
+    )
+  return {
+    ...(reasoning !== undefined && { reasoning }),
+    ...(vision !== undefined && { vision }),
+    ...(pdfInput !== undefined && { pdfInput }),
+    ...(functionCalling !== undefined && { functionCalling }),
+    ...(contextWindow !== undefined && { contextWindow }),
+    ...(maxOutput !== undefined && { maxOutput }),
   }
 }
 

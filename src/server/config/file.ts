@@ -21,6 +21,15 @@ export interface ModelParams {
   readonly model: string
   readonly api_base?: string
   readonly api_key?: string
+  readonly base_model?: string
+  readonly capabilities?: {
+    readonly reasoning?: boolean
+    readonly vision?: boolean
+    readonly pdf_input?: boolean
+    readonly function_calling?: boolean
+    readonly context_window?: number
+    readonly max_output_tokens?: number
+  }
   /** Pins one. */
   readonly protocol?: string
   readonly protocols?: readonly (string | undefined)[]
@@ -128,10 +137,26 @@ const price: Shape = { kind: 'number', min: 0 }
 const seconds: Shape = { kind: 'number', min: 0.001 }
 const fallbacks: Shape = { kind: 'by name', of: texts }
 
+const flag: Shape = { kind: 'flag' }
+
+const capabilities: Shape = {
+  kind: 'block',
+  keys: {
+    reasoning: flag,
+    vision: flag,
+    pdf_input: flag,
+    function_calling: flag,
+    context_window: whole,
+    max_output_tokens: whole,
+  },
+}
+
 const params: Shape = {
   kind: 'block',
   keys: {
     model: text,
+    base_model: text,
+    capabilities,
     api_base: text,
     api_key: text,
     protocol: text,
@@ -192,7 +217,7 @@ const router: Shape = {
     fallbacks,
     context_window_fallbacks: fallbacks,
     policy_fallbacks: fallbacks,
-    sticky: { kind: 'flag' },
+    sticky: flag,
   },
 }
 
@@ -228,7 +253,7 @@ const fileShape: Shape = {
     router,
     logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
     prices: { kind: 'block', keys: { import: texts, unknown: text } },
-    demo: { kind: 'flag' },
+    demo: flag,
   },
   later: ['mcp_servers', 'agents', 'litellm_settings', 'router_settings', 'environment_variables'],
 }

@@ -42,7 +42,7 @@ export function checkedEntry({ entry, keyOf, demo, mayReadFiles, say }: Check): 
     headers: checkedHeaders(params.headers ?? {}, inside),
     weight: params.weight ?? 1,
     ...accessOf({ params, route, mayReadFiles, say: inside }),
-    ...figuresOf(params, inside),
+    ...figuresOf({ params, provider: route.provider, say: inside }),
   }
 }
 

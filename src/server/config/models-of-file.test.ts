@@ -231,3 +231,37 @@ for (const [name, params, expected] of faults) {
     assert.doesNotMatch(problems.join(), /canary/i)
   })
 }
+
+test('base_model names a model, of another provider where one stands before it, and capabilities say what it can', () => {
+  const of = (params: object) => deploymentOf({ model: 'azure/ours', api_base: 'https://a.example', api_key: 'k', ...params })
+  assert.deepEqual(of({ base_model: 'gpt-5.5' })?.baseModel, { provider: 'azure', model: 'gpt-5.5' })
+  assert.deepEqual(of({ base_model: 'openai/gpt-5.5' })?.baseModel, { provider: 'openai', model: 'gpt-5.5' })
+  assert.deepEqual(of({ base_model: 'meta-llama/llama-5' })?.baseModel, { provider: 'azure', model: 'meta-llama/llama-5' })
+  const capabilities = { reasoning: false, vision: true, context_window: 100_000, max_output_tokens: 8_000 }
+  assert.deepEqual(of({ capabilities })?.capabilities, {
+    reasoning: false,
+    vision: true,
+    contextWindow: 100_000,
+    maxOutput: 8_000,
+  })
+  assert.equal(of({})?.capabilities, undefined)
+})
+
+const wrongBases: readonly (readonly [object, RegExp])[] = [
+  [{ base_model: '' }, /params\.base_model must be "<model>" or "<provider>\/<model>", such as gpt-5\.5$/],
+  [{ base_model: 'openai/' }, /params\.base_model must be "<model>"/],
+  [{ base_model: 'gpt-*' }, /params\.base_model must name one model; it holds a \*$/],
+  [{ base_model: 'x'.repeat(301) }, /params\.base_model is longer than 300 characters$/],
+  [{ base_model: 5 }, /params\.base_model must be/],
+  [{ capabilities: { resoning: true } }, /unknown key .*params\.capabilities\.resoning; did you mean reasoning\?$/],
+  [{ capabilities: { vision: 'yes' } }, /params\.capabilities\.vision must be/],
+  [
+    { capabilities: { context_window: 1_000, max_output_tokens: 2_000 } },
+    /params\.capabilities\.max_output_tokens is above context_window \(1000\)$/,
+  ],
+]
+for (const [params, problem] of wrongBases) {
+  test(`${JSON.stringify(params).slice(0, 80)} is refused by name`, () => {
+    assert.match(problemsOf({ yaml: model({ model: 'ollama/x', ...params }) })[0] ?? '', problem)
+  })
+}

@@ -224,3 +224,19 @@ test('an admin key without bounds changes them as the master key does', async ()
   const made = await ask('POST /api/models', { model_name: 'by-an-admin', params: { model: 'ollama/x' } })
   assert.deepEqual([made.status, made.body.created_by], [201, 'key_1'])
 })
+
+test('POST /api/models takes base_model and capabilities, and shows them as they were given', async () => {
+  const params = {
+    model: 'ollama/ours',
+    base_model: 'anthropic/claude-haiku-4-5',
+    capabilities: { vision: false, max_output_tokens: 9_000 },
+  }
+  const { status, body } = await call('POST /api/models', { model_name: 'based', params })
+  assert.deepEqual([status, body.params], [201, params])
+  const deployment = served.now.find(({ id }) => id === body.id)
+  assert.deepEqual(deployment?.baseModel, { provider: 'anthropic', model: 'claude-haiku-4-5' })
+  assert.deepEqual(deployment?.capabilities, { vision: false, maxOutput: 9_000 })
+  const wrong = await call('POST /api/models', { model_name: 'w', params: { ...params, base_model: 'gpt-*' } })
+  assert.equal(wrong.status, 400)
+  assert.equal(messageOf(wrong), 'params.base_model must name one model; it holds a *')
+})

@@ -16,11 +16,15 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     timeouts,
     prices,
     unitPrices,
+    baseModel,
+    capabilities,
     aws,
     google,
   } = deployment
   return compact({
     model: `${provider}/${upstreamModel}`,
+    base_model: baseModel && (baseModel.provider === provider ? baseModel.model : `${baseModel.provider}/${baseModel.model}`),
+    capabilities: capabilities && capabilityParams(capabilities),
     ...(protocols.length === 1 ? { protocol: protocols[0] } : { protocols }),
     api_base: apiBase,
     api_key: apiKey,
@@ -49,6 +53,16 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     deny: deployment.deny,
   })
 }
+
+const capabilityParams = (given: NonNullable<Deployment['capabilities']>) =>
+  compact({
+    reasoning: given.reasoning,
+    vision: given.vision,
+    pdf_input: given.pdfInput,
+    function_calling: given.functionCalling,
+    context_window: given.contextWindow,
+    max_output_tokens: given.maxOutput,
+  })
 
 const timeoutParams = ({ connectMs, firstByteMs, idleMs, totalMs }: Deployment['timeouts']) => ({
   connect_ms: connectMs,

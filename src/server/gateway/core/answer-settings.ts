@@ -1,7 +1,7 @@
-import { isRecord } from '../../platform/json.ts'
+import { isRecord, recordOf } from '../../platform/json.ts'
 import { isAnthropicFormat, traitsOf } from '../formats/shared/model-traits.ts'
-import { limitsOf } from '../pricing/price-book.ts'
-import type { Target } from './call.ts'
+import { modelLimits } from '../pricing/price-book.ts'
+import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { StepOptions } from './normal-history.ts'
 
@@ -13,7 +13,7 @@ const usualMaxTokens = 32_000
  * Anthropic's format, which requires one. That is the model's own then, so that the answer ends where it would have ended without.
  */
 export function withinAnswerLimit(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
-  const most = limitsOf(target.upstreamModel).maxOutput
+  const most = modelLimits(target).maxOutput
   const { max_tokens: given, thinking } = request
   if (typeof given !== 'number') {
     return isAnthropicFormat(target.protocol) ? { ...request, max_tokens: most ?? usualMaxTokens } : request
@@ -25,6 +25,17 @@ export function withinAnswerLimit(request: CanonicalRequest, { target, note }: S
   // Thinking is a part of the answer, and something must remain to be said.
   note('thinking.budget_tokens', 'lowered')
   return { ...lowered, thinking: { ...thinking, budget_tokens: Math.floor(most / 2) } }
+}
+
+/** The request without a wish for thinking, where the operator says that the model cannot think. */
+export function withinCapabilities(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  if (target.deployment.capabilities?.reasoning !== false) return request
+  const { thinking, output_config: config, ...rest } = request
+  const { effort, ...others } = recordOf(config)
+  if (thinking === undefined && effort === undefined) return request
+  if (isRecord(thinking) && thinking['type'] !== 'disabled') note('thinking', 'dropped')
+  if (effort !== undefined) note('output_config.effort', 'dropped')
+  return { ...rest, ...(Object.keys(others).length > 0 && { output_config: others }) }
 }
 
 /** Providers of OpenAI's formats, and Gemini, take temperatures up to 2. */
@@ -43,7 +54,7 @@ export function withinSamplingRanges(request: CanonicalRequest, { target, note }
   }
   const { temperature, top_p: topP } = request
   const isDoubled = typeof temperature === 'number' && typeof topP === 'number'
-  if (isDoubled && !traitsOf(target.upstreamModel).takesTemperatureWithTopP) {
+  if (isDoubled && !traitsOf(baseModelOf(target)).takesTemperatureWithTopP) {
     changed['top_p'] = undefined
     note('top_p', 'dropped')
   }

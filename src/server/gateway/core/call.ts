@@ -135,6 +135,13 @@ export interface DeployedModel {
   readonly upstreamModel: string
 }
 
+/** The name that prices, limits and the rules of reasoning go by: that of the model behind the deployment, where it is known. */
+export const baseModelOf = ({
+  deployment,
+  upstreamModel,
+}: Pick<DeployedModel, 'upstreamModel'> & { readonly deployment: Pick<Deployment, 'baseModel'> }): string =>
+  deployment.baseModel?.model ?? upstreamModel
+
 /** A model at a deployment, chosen for a call, with the protocol that the call is made in. */
 export interface Target extends DeployedModel {
   readonly protocol: Protocol

@@ -14,7 +14,10 @@ export type CanonicalRequest = Json
 
 /** What a codec may know besides the bytes. */
 export interface CodecContext {
-  readonly deployment: Pick<Deployment, 'id' | 'provider' | 'google' | 'aws' | 'apiBase' | 'deny'>
+  readonly deployment: Pick<
+    Deployment,
+    'id' | 'provider' | 'google' | 'aws' | 'apiBase' | 'deny' | 'baseModel' | 'capabilities'
+  >
   /** The model's name at the upstream. */
   readonly upstreamModel: string
   /** True when the upstream is asked to stream. */
@@ -32,6 +35,8 @@ export interface ReasoningSeal {
   seal(state: string): string
   /** The state inside a signature of ours for this provider; undefined for any other, which must be dropped and listed. */
   open(signature: string): string | undefined
+  /** The same, but only for what this very model gave: it takes that back, whatever its name tells. */
+  openOwn(signature: string): string | undefined
 }
 
 /** Gemini's signatures on calls without thinking, by tool_use id. Bounded: the oldest go first. */

@@ -1,7 +1,7 @@
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
 import { detailOf } from '../formats/shared/extras.ts'
 import { isAnthropicFormat, isClaude, isOpenAiFormat, traitsOf } from '../formats/shared/model-traits.ts'
-import type { Target } from './call.ts'
+import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { sealPrefix } from './reasoning-seal.ts'
 
@@ -82,7 +82,7 @@ export function withoutForeignThinking(request: CanonicalRequest, { target, note
 export function withPossibleThinking(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   const { thinking, messages } = request
   if (recordOf(thinking)['type'] !== 'enabled' || !isClaude(target)) return request
-  if (traitsOf(target.upstreamModel).thinking !== 'budget') return request
+  if (traitsOf(baseModelOf(target)).thinking !== 'budget') return request
   const last = listOf(messages).findLast(message => recordOf(message)['role'] === 'assistant')
   const blocks = recordsOf(recordOf(last)['content'])
   const isThought = /^(redacted_)?thinking$/.test(textOf(blocks[0]?.['type']))

@@ -1,5 +1,5 @@
 import { recordOf, textOf } from '../../platform/json.ts'
-import { withinAnswerLimit, withinSamplingRanges } from './answer-settings.ts'
+import { withinAnswerLimit, withinCapabilities, withinSamplingRanges } from './answer-settings.ts'
 import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
@@ -31,6 +31,7 @@ type Step = (request: CanonicalRequest, options: StepOptions) => CanonicalReques
 const steps: readonly Step[] = [
   withoutBillingHeader,
   withClientTools,
+  withinCapabilities,
   withoutForeignThinking,
   withPossibleThinking,
   withMatchedCalls,

@@ -27,6 +27,19 @@ export function createReasoningSeals(keyring: Keyring): ReasoningSeals {
   const [current] = keys
   if (!current) throw new Error('a keyring needs a key')
 
+  const payloadOf = (signature: string): Payload | undefined => {
+    const signer = keys.find(({ id }) => signature.startsWith(`${sealPrefix}${id}.`))
+    if (!signer || signature.length > maxSealLength) return undefined
+    const end = signature.lastIndexOf('.')
+    const head = signature.slice(0, end)
+    // As text: decoding would skip what is not of the encoding.
+    const mac = Buffer.from(signature.slice(end + 1))
+    const expected = Buffer.from(macOf(head, signer).toString('base64url'))
+    if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return undefined
+    // The mac holds, so this is what `seal` wrote.
+    return JSON.parse(Buffer.from(head.slice(sealPrefix.length + 9), 'base64url').toString()) as Payload
+  }
+
   return ({ provider, model }) => ({
     seal(state) {
       const payload = Buffer.from(JSON.stringify({ provider, model, state })).toString('base64url')
@@ -34,17 +47,12 @@ export function createReasoningSeals(keyring: Keyring): ReasoningSeals {
       return `${head}.${macOf(head, current).toString('base64url')}`
     },
     open(signature) {
-      const signer = keys.find(({ id }) => signature.startsWith(`${sealPrefix}${id}.`))
-      if (!signer || signature.length > maxSealLength) return undefined
-      const end = signature.lastIndexOf('.')
-      const head = signature.slice(0, end)
-      // As text: decoding would skip what is not of the encoding.
-      const mac = Buffer.from(signature.slice(end + 1))
-      const expected = Buffer.from(macOf(head, signer).toString('base64url'))
-      if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return undefined
-      // The mac holds, so this is what `seal` wrote.
-      const payload = JSON.parse(Buffer.from(head.slice(sealPrefix.length + 9), 'base64url').toString()) as Payload
-      return payload.provider === provider ? payload.state : undefined
+      const payload = payloadOf(signature)
+      return payload?.provider === provider ? payload.state : undefined
+    },
+    openOwn(signature) {
+      const payload = payloadOf(signature)
+      return payload?.provider === provider && payload.model === model ? payload.state : undefined
     },
   })
 }

@@ -5,6 +5,7 @@ import { verdictOf } from '../routing/retryable.ts'
 import { answerCount } from '../tokens/count-tokens.ts'
 import { estimateInputTokens } from '../tokens/estimate.ts'
 import { noTokens } from '../tokens/token-counts.ts'
+import { withoutAccount } from '../upstream/bedrock.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import type { Send } from '../upstream/send.ts'
@@ -60,7 +61,7 @@ export function createTranslatedLane(options: Options): Lane {
       createSequencer: out =>
         new Sequencer({
           messageId: newId('msg'),
-          model: target.upstreamModel,
+          model: withoutAccount(target.upstreamModel),
           guessInputTokens: () => estimateInputTokens(request),
           out: names.size === 0 ? out : event => out(restoredName(event, names)),
           onRepair: what => options.onRepair(what, target.deployment.id),

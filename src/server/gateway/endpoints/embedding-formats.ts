@@ -1,6 +1,6 @@
 import { invalid } from '../../platform/errors.ts'
 import { countOf, isAbsent, type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
-import type { CallKind, DeployedModel, Target } from '../core/call.ts'
+import { baseModelOf, type CallKind, type DeployedModel, type Target } from '../core/call.ts'
 import { tokenCount } from '../tokens/token-counts.ts'
 import { modelPath } from '../upstream/bedrock.ts'
 import { geminiPath, geminiResource, isOpenAi } from '../upstream/paths.ts'
@@ -158,12 +158,14 @@ const cohere: Upstream = {
 }
 
 /** How a model embeds; undefined for one that does not, as far as its provider and its name tell. */
-export function upstreamOf({ deployment, upstreamModel, protocol }: Target): Upstream | undefined {
+export function upstreamOf(target: Target): Upstream | undefined {
+  const { deployment, protocol } = target
+  const model = baseModelOf(target)
   if (isOpenAi(protocol)) return openAi
   if (protocol === 'gemini') return deployment.google ? undefined : gemini
   if (protocol !== 'bedrock-converse' && protocol !== 'bedrock-invoke') return undefined
-  if (/titan-embed/.test(upstreamModel)) return titan
-  return /cohere\.embed/.test(upstreamModel) ? cohere : undefined
+  if (/titan-embed/.test(model)) return titan
+  return /cohere\.embed/.test(model) ? cohere : undefined
 }
 
 /** True for a model that embeds by translation. */

@@ -1,6 +1,7 @@
 import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
+import { baseModelOf } from '../core/call.ts'
 import { tokenCount } from '../tokens/token-counts.ts'
 import {
   type BedrockModel,
@@ -53,7 +54,7 @@ export const bedrockInvoke: Wire = {
 
 /** The received body with what Bedrock wants in it and without what it refuses; all else stays as it came. */
 function invokeBody({ call, ask, target }: WireCall): Pick<WireRequest, 'degraded'> & { readonly body: Buffer } {
-  const model = bedrockModel(target.upstreamModel)
+  const model = bedrockModel(baseModelOf(target))
   const cleaned = withoutForeignThinking(call.body, { toClaude: true })
   const betas = bedrockBetas(anthropicHeaders(call)['anthropic-beta'], cleaned.body)
   const denied = deniedOf(betas, target.deployment.deny ?? usuallyDenied(model))

@@ -1,6 +1,7 @@
 import { openAiError } from '../../../contract/openai.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 import { listOf, recordOf } from '../../platform/json.ts'
+import { baseModelOf } from '../core/call.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { chatUsageOf, responsesUsageOf } from '../tokens/stated-usage.ts'
 import { noTokens } from '../tokens/token-counts.ts'
@@ -44,8 +45,11 @@ export const openAiChat: Wire = {
       stopReason: typeof reason === 'string' ? reason : undefined,
     }
   },
-  hidesThinking: ({ deployment: { provider }, upstreamModel }) =>
-    (provider === 'openai' || provider === 'azure') && thinking.test(upstreamModel),
+  hidesThinking(target) {
+    const { provider, capabilities } = target.deployment
+    const isOpenAi = provider === 'openai' || provider === 'azure'
+    return isOpenAi && (capabilities?.reasoning ?? thinking.test(baseModelOf(target)))
+  },
   failure: ({ code, message }) => Buffer.from(`data: ${JSON.stringify(openAiError(code, message))}\n\n`),
 }
 

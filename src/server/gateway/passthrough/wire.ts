@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
-import type { Deployment } from '../../config/config.ts'
 import type { Parts } from '../bytes/body-edit.ts'
 import type { Ask, Attempt, Call, Outcome, Target } from '../core/call.ts'
+import type { CodecContext } from '../core/codec.ts'
 import type { Degradation } from '../core/degradations.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 
@@ -56,7 +56,7 @@ export interface WireCall {
   readonly call: Pick<Call, 'kind' | 'body' | 'headers' | 'query'>
   readonly ask: Ask
   readonly target: Omit<Target, 'deployment'> & {
-    readonly deployment: Pick<Deployment, 'id' | 'provider' | 'google' | 'aws' | 'apiBase' | 'deny'>
+    readonly deployment: CodecContext['deployment']
   }
 }
 

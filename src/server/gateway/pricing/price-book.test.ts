@@ -14,10 +14,11 @@ interface Given {
   readonly model: string
   readonly prices?: Deployment['prices']
   readonly imported?: Readonly<Record<string, ImportedModel>>
+  readonly changes?: Partial<Deployment>
 }
 
-function factsOf({ provider, model, prices, imported = {} }: Given) {
-  const deployment = at(provider, prices ? { prices } : {})
+function factsOf({ provider, model, prices, imported = {}, changes = {} }: Given) {
+  const deployment = at(provider, { ...(prices && { prices }), ...changes })
   return createPriceBook({ imported, now }).factsOf({ deployment, upstreamModel: model })
 }
 
@@ -164,4 +165,31 @@ test('where a price comes from is told with its version', () => {
   assert.equal(labelOf('claude-x'), 'import 1a2b3c4d')
   assert.match(labelOf('claude-opus-5-5') ?? '', /^catalogue genai-prices \d+\.\d+\.\d+$/)
   assert.equal(labelOf('claude-x', { prices: { input: 1 } }), 'config')
+})
+
+test('a deployment has the price and the limits of its base_model, also from the list of another provider', () => {
+  const own = { provider: 'azure', model: 'our-model' }
+  const behind = (provider: string, model: string) => ({ ...own, changes: { baseModel: { provider, model } } })
+  assert.equal(priceOf(own), undefined)
+  assert.deepEqual(priceOf(behind('azure', 'gpt-5.2')), priceOf({ provider: 'azure', model: 'gpt-5.2' }))
+  const server = { provider: 'openai-compatible', model: 'x' }
+  const changes = { baseModel: { provider: 'anthropic', model: 'claude-haiku-4-5' } }
+  const facts = factsOf({ ...server, changes })
+  assert.deepEqual([facts.contextWindow, facts.maxOutput, facts.price?.rates.input.base], [200_000, 64_000, 1])
+})
+
+test('an imported list that has the deployment by its own name comes before its base_model', () => {
+  const changes = { baseModel: { provider: 'azure', model: 'gpt-5.2' } }
+  const imported = {
+    'azure/tuned': { rates: { input: flatRate(9), output: flatRate(9) } },
+    'azure/gpt-5.2': { rates: { input: flatRate(7), output: flatRate(7) } },
+  }
+  assert.equal(priceOf({ provider: 'azure', model: 'tuned', imported, changes })?.input, 9)
+  assert.equal(priceOf({ provider: 'azure', model: 'other', imported, changes })?.input, 7)
+})
+
+test('what capabilities say of window and longest answer comes before every list', () => {
+  const changes = { capabilities: { contextWindow: 10_000, maxOutput: 1_000 } }
+  const { contextWindow, maxOutput } = factsOf({ provider: 'anthropic', model: 'claude-haiku-4-5', changes })
+  assert.deepEqual([contextWindow, maxOutput], [10_000, 1_000])
 })

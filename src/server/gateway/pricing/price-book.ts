@@ -1,6 +1,6 @@
 import type { ModelPricing } from '../../../contract/models.ts'
 import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../config/config.ts'
-import type { DeployedModel } from '../core/call.ts'
+import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { type AppliedRates, createAppliedRates } from './cost.ts'
 import { findInTable, periodAt, tableVersion } from './price-table.ts'
@@ -71,8 +71,10 @@ export function createPriceBook({ imported, importedVersion = '', now = () => ne
       const memory = memoryOf(deployment, Math.floor(time.getTime() / dayMs))
       const known = memory.get(upstreamModel)
       if (known) return known
-      const stated = imported[`${deployment.provider}/${upstreamModel}`]
-      const facts = join({ deployment, upstreamModel, imported: stated, importedVersion, time })
+      const { provider, model } = deployment.baseModel ?? { provider: deployment.provider, model: upstreamModel }
+      // A list may know the model by its own name too, as one that was tuned.
+      const stated = imported[`${deployment.provider}/${upstreamModel}`] ?? imported[`${provider}/${model}`]
+      const facts = join({ deployment, provider, model, imported: stated, importedVersion, time })
       memory.set(upstreamModel, facts)
       count++
       return facts
@@ -81,22 +83,24 @@ export function createPriceBook({ imported, importedVersion = '', now = () => ne
 }
 
 interface Lists {
-  readonly deployment: Pick<Deployment, 'provider' | 'prices'>
-  readonly upstreamModel: string
+  readonly deployment: Pick<Deployment, 'prices' | 'capabilities'>
+  readonly provider: string
+  readonly model: string
   readonly imported: ImportedModel | undefined
   readonly importedVersion: string
   readonly time: Date
 }
 
-function join({ deployment, upstreamModel, imported, importedVersion, time }: Lists): ModelFacts {
-  const entry = findInTable(deployment.provider, upstreamModel)
+function join({ deployment, provider, model, imported, importedVersion, time }: Lists): ModelFacts {
+  const entry = findInTable(provider, model)
   const period = entry && periodAt(entry, time)
   const table = period ? ratesOfPeriod(period) : {}
   const own = deployment.prices ? ratesOfParams(deployment.prices) : {}
-  const rates = completed({ ...table, ...imported?.rates, ...own }, upstreamModel)
-  const limits = limitsOf(upstreamModel)
-  const contextWindow = imported?.contextWindow ?? entry?.context_window ?? limits.contextWindow
-  const maxOutput = imported?.maxOutput ?? limits.maxOutput
+  const rates = completed({ ...table, ...imported?.rates, ...own }, model)
+  const limits = limitsOf(model)
+  const said = deployment.capabilities ?? {}
+  const contextWindow = said.contextWindow ?? imported?.contextWindow ?? entry?.context_window ?? limits.contextWindow
+  const maxOutput = said.maxOutput ?? imported?.maxOutput ?? limits.maxOutput
   return {
     ...(entry?.name !== undefined && { name: entry.name }),
     ...(contextWindow !== undefined && { contextWindow }),
@@ -136,6 +140,16 @@ const limits: readonly (readonly [names: RegExp, ModelLimits])[] = [
 export function limitsOf(model: string): ModelLimits {
   const name = model.toLowerCase().replaceAll('.', '-')
   return limits.find(([names]) => names.test(name))?.[1] ?? {}
+}
+
+/** The limits of a model as its operator states them, else by the name of the model behind it. */
+export function modelLimits(target: DeployedModel): ModelLimits {
+  const { contextWindow, maxOutput } = target.deployment.capabilities ?? {}
+  return {
+    ...limitsOf(baseModelOf(target)),
+    ...(contextWindow !== undefined && { contextWindow }),
+    ...(maxOutput !== undefined && { maxOutput }),
+  }
 }
 
 /** A price as clients read it. */

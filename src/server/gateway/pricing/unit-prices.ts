@@ -1,4 +1,4 @@
-import type { DeployedModel, EndpointKind, Unit, Units } from '../core/call.ts'
+import { baseModelOf, type DeployedModel, type EndpointKind, type Unit, type Units } from '../core/call.ts'
 import { endpoints } from '../endpoints/table.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { costOf, usdOf } from './cost.ts'
@@ -50,9 +50,11 @@ export const hasUnitPrice = (provider: string, model: string): boolean =>
   (provider === 'openai' || provider === 'azure') && listed.some(entry => entry.model.test(model))
 
 /** The rates of a model: its deployment's parameters before the published ones. */
-function unitRatesOf({ deployment, upstreamModel }: DeployedModel, image: ImageSize): UnitRates {
-  const isOpenAi = deployment.provider === 'openai' || deployment.provider === 'azure'
-  const found = isOpenAi ? listed.find(({ model }) => model.test(upstreamModel))?.rates : undefined
+function unitRatesOf(target: DeployedModel, image: ImageSize): UnitRates {
+  const { deployment } = target
+  const provider = deployment.baseModel?.provider ?? deployment.provider
+  const isOpenAi = provider === 'openai' || provider === 'azure'
+  const found = isOpenAi ? listed.find(({ model }) => model.test(baseModelOf(target)))?.rates : undefined
   return { ...(typeof found === 'function' ? found(image) : found), ...deployment.unitPrices }
 }
 

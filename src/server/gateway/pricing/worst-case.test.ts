@@ -23,7 +23,7 @@ const flat = (input: number, output: number): KnownRates => ({
 })
 const input: InputBound = { textBytes: 9_500, images: 0, providerCalls: 0, tools: 0, fillsWindow: false, answers: 1 }
 const call = { input, maxTokens: 1_000, hasOutput: true, bytesPerToken: 1 }
-const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({ upstreamModel, facts })
+const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({ deployment: {}, upstreamModel, facts })
 const opus = candidate(factsOf(flat(5, 25), { contextWindow: 200_000, maxOutput: 64_000 }))
 
 test('the worst case is all input written to the long cache, and all output that was asked for', () => {

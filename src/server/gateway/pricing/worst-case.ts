@@ -1,10 +1,12 @@
-import type { TieredRate } from '../../config/config.ts'
+import type { Deployment, TieredRate } from '../../config/config.ts'
+import { baseModelOf } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'
 import { perToken, usdOf } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
 
 /** A model that may serve a call. */
 export interface Candidate {
+  readonly deployment: Pick<Deployment, 'baseModel'>
   readonly upstreamModel: string
   readonly facts: ModelFacts
 }
@@ -38,8 +40,9 @@ export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCa
   let most = 0n
   let tokens = 0
   let isPriced = false
-  for (const { upstreamModel, facts } of candidates) {
-    const input = inputTokens(call, upstreamModel, facts)
+  for (const candidate of candidates) {
+    const { facts } = candidate
+    const input = inputTokens(call, candidate)
     if (input === undefined) return { amountUsd: null, tokens: null, unknown: 'input' }
     const output = outputTokens(call, facts)
     if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
@@ -61,10 +64,10 @@ const tokensPerProviderCall = 25_000
 const tokensPerImage = 10_000
 const tokensPerImageOf: readonly (readonly [names: RegExp, tokens: number])[] = [[/gpt-4o-mini/, 50_000]]
 
-function inputTokens({ input, bytesPerToken }: Call, model: string, { contextWindow }: ModelFacts): number | undefined {
-  const window = input.fillsWindow ? contextWindow : 0
+function inputTokens({ input, bytesPerToken }: Call, candidate: Candidate): number | undefined {
+  const window = input.fillsWindow ? candidate.facts.contextWindow : 0
   if (window === undefined) return undefined
-  const perImage = tokensPerImageOf.find(([names]) => names.test(model))?.[1] ?? tokensPerImage
+  const perImage = tokensPerImageOf.find(([names]) => names.test(baseModelOf(candidate)))?.[1] ?? tokensPerImage
   return (
     Math.ceil(input.textBytes / bytesPerToken) +
     input.images * perImage +

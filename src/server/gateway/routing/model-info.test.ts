@@ -34,6 +34,7 @@ test('P2: model info has limits, prices for a token and abilities in the shape o
     model_info: {
       id: 'best',
       key: 'claude-opus-5-5',
+      base_model: null,
       db_model: false,
       max_tokens: 128_000,
       max_input_tokens: 1_000_000,

@@ -1,5 +1,6 @@
 import type { Model, ModelInfo } from '../../../contract/models.ts'
-import type { DeployedModel } from '../core/call.ts'
+import { baseModelOf, type DeployedModel } from '../core/call.ts'
+import { withoutAccount } from '../upstream/bedrock.ts'
 
 /** What LiteLLM calls a provider, where it is not as here. */
 const providerNames: Readonly<Record<string, string>> = { vertex: 'vertex_ai', 'openai-compatible': 'openai' }
@@ -23,8 +24,8 @@ const abilities: readonly (readonly [names: RegExp, Abilities])[] = [
   [/gemini-(2-5|3)(?!.*(image|tts|live|audio))/, all],
 ]
 
-function abilitiesOf(upstreamModel: string): Abilities {
-  const name = upstreamModel.toLowerCase().replaceAll('.', '-')
+function abilitiesOf(model: string): Abilities {
+  const name = model.toLowerCase().replaceAll('.', '-')
   return abilities.find(([names]) => names.test(name))?.[1] ?? unknown
 }
 
@@ -33,16 +34,22 @@ const perToken = (rate: number | null | undefined): number | null =>
   rate === null || rate === undefined ? null : Number((rate / 1e6).toPrecision(12))
 
 /** A model in LiteLLM's shape. It names no key and no address. */
-export function modelInfo(model: Model, { deployment, upstreamModel }: DeployedModel): ModelInfo {
+export function modelInfo(model: Model, target: DeployedModel): ModelInfo {
+  const { deployment } = target
+  const baseModel = baseModelOf(target)
+  const key = withoutAccount(target.upstreamModel)
   const { id, context_window: input = null, max_output_tokens: output = null, pricing } = model
   const provider = providerNames[deployment.provider] ?? deployment.provider
-  const { reads, calls, reasons } = abilitiesOf(upstreamModel)
+  const { reads, calls, reasons } = abilitiesOf(baseModel)
+  const said = deployment.capabilities ?? {}
+  const functionCalling = said.functionCalling ?? calls
   return {
     model_name: id,
-    litellm_params: { model: `${provider}/${upstreamModel}` },
+    litellm_params: { model: `${provider}/${key}` },
     model_info: {
       id: deployment.alias === id ? deployment.id : `${deployment.id}:${id}`,
-      key: upstreamModel,
+      key,
+      base_model: deployment.baseModel ? baseModel : null,
       db_model: false,
       max_tokens: output ?? input,
       max_input_tokens: input,
@@ -53,12 +60,12 @@ export function modelInfo(model: Model, { deployment, upstreamModel }: DeployedM
       cache_creation_input_token_cost: perToken(pricing?.cache_write_5m),
       cache_creation_input_token_cost_above_1hr: perToken(pricing?.cache_write_1h),
       litellm_provider: provider,
-      mode: /embed/i.test(upstreamModel) ? 'embedding' : 'chat',
-      supports_vision: reads,
-      supports_function_calling: calls,
-      supports_tool_choice: calls,
-      supports_pdf_input: reads,
-      supports_reasoning: reasons,
+      mode: /embed/i.test(baseModel) ? 'embedding' : 'chat',
+      supports_vision: said.vision ?? reads,
+      supports_function_calling: functionCalling,
+      supports_tool_choice: functionCalling,
+      supports_pdf_input: said.pdfInput ?? reads,
+      supports_reasoning: said.reasoning ?? reasons,
       supports_prompt_caching: pricing ? pricing.cache_read < pricing.input : null,
     },
   }

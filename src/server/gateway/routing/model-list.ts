@@ -1,7 +1,7 @@
 import type { Model } from '../../../contract/models.ts'
 import type { Deployment } from '../../config/config.ts'
 import { invalid } from '../../platform/errors.ts'
-import type { DeployedModel } from '../core/call.ts'
+import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { PriceBook } from '../pricing/price-book.ts'
 import { pricingOf } from '../pricing/price-book.ts'
 import type { Catalogue } from './known-models.ts'
@@ -37,7 +37,7 @@ export function createModelList({ catalogue, prices, isServed, since }: Sources)
   }
   // Some prices change from one day to the next, so figures are looked up anew.
   const described = (id: string, target: DeployedModel) =>
-    modelOf(id, target, { prices, created: releasedAt(target.upstreamModel) ?? since(target.deployment) })
+    modelOf(id, target, { prices, created: releasedAt(baseModelOf(target)) ?? since(target.deployment) })
   return {
     targetOf: id => models.get(id),
     ids: [...models.keys()],
@@ -69,8 +69,8 @@ function shown(deployment: Deployment): [id: string, upstreamModel: string][] {
 const dateInName = /(?<!\d)(20\d{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)/
 
 /** Unix seconds of the date in a model's name. */
-function releasedAt(upstreamModel: string): number | undefined {
-  const [, year, , month, day] = dateInName.exec(upstreamModel) ?? []
+function releasedAt(model: string): number | undefined {
+  const [, year, , month, day] = dateInName.exec(model) ?? []
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day)) / 1_000
 }
 

@@ -1,5 +1,5 @@
 import type { Protocol, Protocols } from '../../config/config.ts'
-import type { DeployedModel } from '../core/call.ts'
+import { baseModelOf, type DeployedModel } from '../core/call.ts'
 
 /** OpenAI's models that only one of its protocols serves. Source: their pages in OpenAI's list of models. */
 const single: readonly (readonly [names: RegExp, Protocol])[] = [
@@ -11,9 +11,11 @@ const single: readonly (readonly [names: RegExp, Protocol])[] = [
  * The protocols that a model can be called in, the default first: those of its deployment, but where that serves both of
  * OpenAI's and the model's name is known to be in one of them alone.
  */
-export function protocolsOf({ deployment: { protocols }, upstreamModel }: DeployedModel): Protocols {
+export function protocolsOf(target: DeployedModel): Protocols {
+  const { protocols } = target.deployment
+  const model = baseModelOf(target)
   if (!protocols.includes('openai-chat') || !protocols.includes('openai-responses')) return protocols
-  const name = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1)
+  const name = model.slice(model.lastIndexOf('/') + 1)
   const only = single.find(([names]) => names.test(name))?.[1]
   if (only === undefined) return protocols
   const other: Protocol = only === 'openai-chat' ? 'openai-responses' : 'openai-chat'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json } from '../../../platform/json.ts'
+import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext, ReasoningSeal } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { type BedrockModel, bedrockModel } from '../../upstream/bedrock.ts'
@@ -75,11 +76,11 @@ export interface Placed {
   readonly path: string
 }
 
-export function startConversion({ upstreamModel, reasoning }: CodecContext): Conversion {
+export function startConversion(context: CodecContext): Conversion {
   const degraded: Degradation[] = []
   return {
-    model: bedrockModel(upstreamModel),
-    reasoning,
+    model: bedrockModel(baseModelOf(context)),
+    reasoning: context.reasoning,
     note: (path, action) => {
       degraded.push({ path, action })
     },

@@ -1,5 +1,6 @@
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
+import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import { bedrockModel } from '../../upstream/bedrock.ts'
 import { cleanId } from './conversion.ts'
@@ -27,7 +28,7 @@ export class AnswerBlocks {
 
   constructor(context: CodecContext) {
     this.#context = context
-    this.#isClaude = bedrockModel(context.upstreamModel).family === 'claude'
+    this.#isClaude = bedrockModel(baseModelOf(context)).family === 'claude'
   }
 
   /** Only tool calls are announced; other blocks begin with their first delta. */

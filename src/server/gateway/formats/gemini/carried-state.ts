@@ -2,20 +2,22 @@ import { isRecord, type Json, jsonOr, listOf, nonEmptyText } from '../../../plat
 import type { CodecContext } from '../../core/codec.ts'
 import type { Block } from '../shared/content-parts.ts'
 
-type Memory = Pick<CodecContext, 'callSignatures' | 'deployment'>
+type Memory = Pick<CodecContext, 'callSignatures' | 'deployment' | 'upstreamModel'>
 
-/** Keeps the signature of a call, with the provider that gave it: each one refuses the other's. */
-export function rememberCall({ callSignatures, deployment }: Memory, toolUseId: string, signature: string): void {
-  callSignatures.remember(toolUseId, `${deployment.provider}\n${signature}`)
+/** Keeps the signature of a call, with the provider that gave it, since each one refuses the other's, and its model. */
+export function rememberCall(memory: Memory, toolUseId: string, signature: string): void {
+  const { callSignatures, deployment, upstreamModel } = memory
+  callSignatures.remember(toolUseId, JSON.stringify([deployment.provider, upstreamModel, signature]))
 }
 
-/** The signature of a call, unless another provider gave it. */
-export function recallCall({ callSignatures, deployment }: Memory, toolUseId: string): string | undefined {
+/** The signature of a call, unless another provider gave it, or another model to one that reads no reasoning of others. */
+export function recallCall(memory: Memory, toolUseId: string, readsReasoning: boolean): string | undefined {
+  const { callSignatures, deployment, upstreamModel } = memory
   const kept = callSignatures.recall(toolUseId)
   if (kept === undefined) return undefined
-  const [provider, signature] = kept.split('\n', 2)
-  if (signature === undefined) return kept
-  return provider === deployment.provider ? signature : undefined
+  const [provider, model, signature] = JSON.parse(kept) as readonly [string, string, string]
+  const isOurs = provider === deployment.provider && (readsReasoning || model === upstreamModel)
+  return isOurs ? signature : undefined
 }
 
 /** Vertex refuses ids on calls and their responses. */

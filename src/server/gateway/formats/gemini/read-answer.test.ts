@@ -74,7 +74,7 @@ test('T13: ids that clients refuse, or that come twice, are replaced by the same
 test('T13, K5: the signature of a call is kept under the id that the client gets', () => {
   const context = geminiContext()
   const { content } = read([chunkOf([{ ...call('a'), thoughtSignature: 'sig' }], {}, 'STOP')], context)
-  assert.match(context.callSignatures.recall(String(content[0]?.['id'])) ?? '', /sig$/)
+  assert.match(context.callSignatures.recall(String(content[0]?.['id'])) ?? '', /"sig"\]$/)
 })
 
 const finishes = [

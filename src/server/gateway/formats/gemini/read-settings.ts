@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, listOf, textIn } from '../../../platform/json.ts'
-import type { Target } from '../../core/call.ts'
+import { baseModelOf, type Target } from '../../core/call.ts'
 import { type Block, textBlocks } from '../shared/content-parts.ts'
 import { traitsOf } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note } from '../shared/settings.ts'
@@ -120,7 +120,7 @@ function thinkingWish(config: Json, { target, note }: Pick<Options, 'target' | '
     throw invalid(`${at}.thinkingConfig.thinkingBudget must be an integer`)
   if (budget === 0) return { effort: 'none', showsThinking: false }
   if (budget < 0) return { effort: 'high', showsThinking }
-  if (traitsOf(target.upstreamModel).thinking === 'adaptive')
+  if (traitsOf(baseModelOf(target)).thinking === 'adaptive')
     note(`${at}.thinkingConfig.thinkingBudget`, 'approximated')
   return { effort: budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high', budget, showsThinking }
 }

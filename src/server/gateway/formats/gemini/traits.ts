@@ -1,4 +1,6 @@
 import type { Json } from '../../../platform/json.ts'
+import { baseModelOf } from '../../core/call.ts'
+import type { CodecContext } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 
 /** From least to most. */
@@ -11,7 +13,7 @@ export type ThinkingControl =
   | { readonly by: 'budget'; readonly min: number; readonly max: number; readonly off: number }
   | { readonly by: 'nothing' }
 
-/** What a Gemini model takes, judged by its name. */
+/** What a Gemini model takes, judged by its name and by what its operator says of it. */
 export interface ModelTraits {
   readonly thinking: ThinkingControl
   /** Signatures and thoughts may be sent back. */
@@ -24,6 +26,20 @@ export interface ModelTraits {
   readonly combinesTools: boolean
   /** The most tokens it may be asked for; undefined where that is not known. */
   readonly maxOutputTokens: number | undefined
+}
+
+/** The traits of a context's model. One that is said to think and has no name of Gemini's is told a level. */
+export function modelTraits(context: Pick<CodecContext, 'deployment' | 'upstreamModel'>): ModelTraits {
+  const named = traitsOf(baseModelOf(context))
+  const { reasoning } = context.deployment.capabilities ?? {}
+  if (reasoning === undefined) return named
+  if (!reasoning) return { ...named, thinking: { by: 'nothing' } }
+  const isUntold = named.thinking.by === 'nothing'
+  return {
+    ...named,
+    readsReasoning: true,
+    thinking: isUntold ? { by: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } : named.thinking,
+  }
 }
 
 /** The traits of a model's name, with or without a path before it. Names without a number are of the newest kind. */

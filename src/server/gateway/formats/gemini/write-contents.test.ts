@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { CodecContext } from '../../core/codec.ts'
+import { rememberCall } from './carried-state.ts'
 import { gemini } from './codec.ts'
 import { asClientReads, chunkOf, geminiContext, geminiEvents, vertexDeployment } from './fixtures.ts'
 
@@ -178,7 +179,7 @@ test('K5: without a known signature the first call of each step has the sentinel
   assert.deepEqual(signatures(geminiContext()), [sentinel, undefined, sentinel])
   assert.deepEqual(signatures(older()), [undefined, undefined, undefined])
   const context = geminiContext()
-  context.callSignatures.remember('a', 'sig')
+  rememberCall(context, 'a', 'sig')
   assert.deepEqual(signatures(context), ['sig', undefined, sentinel])
 })
 

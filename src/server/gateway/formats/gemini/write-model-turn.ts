@@ -62,7 +62,8 @@ class TurnWriter {
   #addThinking({ signature, thinking }: Json, path: string): void {
     const { context, traits, losses } = this.#options
     const sealed = nonEmptyText(signature)
-    const opened = sealed === undefined || !traits.readsReasoning ? undefined : context.reasoning.open(sealed)
+    const { open, openOwn } = context.reasoning
+    const opened = sealed === undefined ? undefined : traits.readsReasoning ? open(sealed) : openOwn(sealed)
     const state = opened === undefined ? undefined : readState(opened)
     if (state) this.#restore(state, nonEmptyText(thinking) ?? '')
     else losses.note(path, 'dropped')
@@ -108,7 +109,7 @@ class TurnWriter {
     const { context, traits, losses } = this.#options
     const carried = this.#callSignature
     this.#callSignature = undefined
-    const own = traits.readsReasoning ? (carried ?? recallCall(context, id)) : undefined
+    const own = carried ?? recallCall(context, id, traits.readsReasoning)
     if (own !== undefined || !traits.needsCallSignatures || this.#turn.calls.length > 0) return own
     losses.note(path, 'signature_skipped')
     return unknownSignature

@@ -3,7 +3,7 @@ import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import { geminiPath, geminiResource } from '../../upstream/paths.ts'
 import { cleanParameters } from './schema.ts'
-import { Losses, type ModelTraits, traitsOf } from './traits.ts'
+import { Losses, type ModelTraits, modelTraits } from './traits.ts'
 import { contentsOf } from './write-contents.ts'
 import { generationConfigOf } from './write-settings.ts'
 
@@ -48,7 +48,7 @@ export function countRequest(request: CanonicalRequest, context: CodecContext): 
 
 function bodyOf(request: CanonicalRequest, context: CodecContext): { body: Json; losses: Losses } {
   const losses = new Losses()
-  const traits = traitsOf(context.upstreamModel)
+  const traits = modelTraits(context)
   const options = { context, traits, losses }
   noteOthers(request, losses)
   const tools = toolsOf(request, options)

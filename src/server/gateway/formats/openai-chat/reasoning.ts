@@ -1,4 +1,5 @@
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import type { Conversion } from './write-content.ts'
 
@@ -15,6 +16,8 @@ export interface ReasoningModel {
 }
 
 const everyEffort = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+/** Every model that takes an effort takes these. */
+const usualEfforts = ['low', 'medium', 'high']
 const plain: ReasoningModel = {
   efforts: [],
   hasFixedSampling: false,
@@ -22,12 +25,22 @@ const plain: ReasoningModel = {
   reasonsWithTools: true,
 }
 
-/** What is known of a model by its name and provider; a vendor in front of the name does not count. */
-export function reasoningModelOf({ deployment, upstreamModel }: CodecContext): ReasoningModel {
-  const name = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1).toLowerCase()
+/** What its operator says of a model, else what its name and provider tell. */
+export function reasoningModelOf(context: CodecContext): ReasoningModel {
+  const { reasoning } = context.deployment.capabilities ?? {}
+  if (reasoning === false) return plain
+  const named = namedModelOf(context)
+  return reasoning && named.efforts.length === 0 ? { ...named, efforts: usualEfforts } : named
+}
+
+/** A vendor in front of the name does not count. */
+function namedModelOf(context: CodecContext): ReasoningModel {
+  const { deployment } = context
+  const model = baseModelOf(context)
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   const isRouter = deployment.provider === 'openrouter'
-  if (/^o\d/.test(name)) return openAi(['low', 'medium', 'high'], { takesParallelSetting: false })
-  if (name.startsWith('gpt-oss')) return { ...plain, efforts: ['low', 'medium', 'high'] }
+  if (/^o\d/.test(name)) return openAi(usualEfforts, { takesParallelSetting: false })
+  if (name.startsWith('gpt-oss')) return { ...plain, efforts: usualEfforts }
   const version = versionOf(name)
   if (version < 500) return { ...plain, efforts: isRouter ? everyEffort : [] }
   if (version === 500) return openAi(['minimal', 'low', 'medium', 'high'])

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, recordsOf } from '../../../platform/json.ts'
-import type { ReasoningSeal } from '../../core/codec.ts'
+import { baseModelOf } from '../../core/call.ts'
+import type { CodecContext, ReasoningSeal } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 
 /** Lists one thing of a request that could not go out as it was. */
@@ -9,8 +10,8 @@ export type Note = (path: Degradation['path'], action: Degradation['action']) =>
 /** What the conversion of a conversation needs besides its messages. */
 export interface InputContext {
   readonly note: Note
-  /** Undefined for a model that takes no reasoning items. */
-  readonly seal: ReasoningSeal | undefined
+  /** Returns the reasoning item in a signature; undefined for one that the model does not take. */
+  readonly openReasoning: ReasoningSeal['open']
 }
 
 /** An item of the upstream's input and the place in the request that it comes from. */
@@ -68,10 +69,14 @@ const table: readonly (readonly [RegExp, ModelTraits])[] = [
   [/^(o\d|codex|gpt-oss)/, reasoning('low', 'high')],
 ]
 
-/** The traits of an upstream model; a prefix such as `openai/` does not matter. An unknown name is taken as plain. */
-export function traitsOf(model: string): ModelTraits {
+/** What its operator says of a model, else what its name tells; a prefix such as `openai/` does not matter. */
+export function traitsOf(context: CodecContext): ModelTraits {
+  const { reasoning: reasons } = context.deployment.capabilities ?? {}
+  if (reasons === false) return plain
+  const model = baseModelOf(context)
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
-  return table.find(([pattern]) => pattern.test(name))?.[1] ?? plain
+  const named = table.find(([pattern]) => pattern.test(name))?.[1] ?? plain
+  return reasons && !named.reasons ? reasoning('low', 'high') : named
 }
 
 /** The most of what the model takes that is not above `wanted`, else its least. */

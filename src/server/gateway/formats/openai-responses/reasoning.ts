@@ -74,9 +74,9 @@ export function signatureOf(item: Json, seal: ReasoningSeal): string | undefined
   return content.length === 0 ? undefined : seal.seal(JSON.stringify({ id, summary, content }))
 }
 
-/** The reasoning item inside a signature of ours for this provider; undefined for any other. */
-export function reasoningItemOf(signature: unknown, seal: ReasoningSeal): Json | undefined {
-  const state = typeof signature === 'string' && signature !== '' ? seal.open(signature) : undefined
+/** The reasoning item inside a signature that `open` reads; undefined for any other. */
+export function reasoningItemOf(signature: unknown, open: ReasoningSeal['open']): Json | undefined {
+  const state = typeof signature === 'string' && signature !== '' ? open(signature) : undefined
   const parsed = state === undefined ? undefined : parse(state)
   if (!parsed) return undefined
   const { id, encrypted, summary, content } = parsed

@@ -112,15 +112,15 @@ function spokenText(block: Json): string | undefined {
   }
 }
 
-interface ItemContext extends Pick<InputContext, 'seal'> {
+interface ItemContext extends Pick<InputContext, 'openReasoning'> {
   /** Ids of server tool calls that have both halves in this turn. */
   readonly served: ReadonlySet<string>
 }
 
-function itemOf(block: Json, { seal, served }: ItemContext): PlacedItem['item'] | undefined {
+function itemOf(block: Json, { openReasoning, served }: ItemContext): PlacedItem['item'] | undefined {
   const type = textOf(block['type'])
   if (type === 'thinking') {
-    const item = seal && reasoningItemOf(block['signature'], seal)
+    const item = reasoningItemOf(block['signature'], openReasoning)
     return item && { ...item, type: 'reasoning' }
   }
   if (type === 'tool_use') return callItem(block)

@@ -13,7 +13,7 @@ import { inputItems } from './write-input.ts'
 export function responsesRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
   const note: Note = (path, action) => void degraded.push({ path, action })
-  const traits = traitsOf(context.upstreamModel)
+  const traits = traitsOf(context)
   const { verbosity: _, ...settings } = extrasOf(request)
   const body = compact({
     ...promptFields(request, context, note),
@@ -43,12 +43,13 @@ export function countRequest(request: CanonicalRequest, context: CodecContext): 
 }
 
 /** All that becomes input tokens. */
-function promptFields(request: Json, { upstreamModel, reasoning }: CodecContext, note: Note): Record<string, unknown> {
-  const traits = traitsOf(upstreamModel)
+function promptFields(request: Json, context: CodecContext, note: Note): Record<string, unknown> {
+  const { reasoning } = context
+  const traits = traitsOf(context)
   return compact({
-    model: upstreamModel,
+    model: context.upstreamModel,
     instructions: instructionsOf(request['system']),
-    input: inputItems(request['messages'], { note, seal: traits.reasons ? reasoning : undefined }),
+    input: inputItems(request['messages'], { note, openReasoning: traits.reasons ? reasoning.open : reasoning.openOwn }),
     ...toolFields(request, note),
     reasoning: reasoningField(request, traits, note),
     text: withVerbosity(textField(request, note), extrasOf(request)['verbosity']),

@@ -1,4 +1,4 @@
-import type { Target } from '../../core/call.ts'
+import { baseModelOf, type Target } from '../../core/call.ts'
 
 /** What a model takes of the settings that OpenAI's clients send. */
 export interface ModelTraits {
@@ -25,11 +25,11 @@ const others: ModelTraits = {
 }
 
 /**
- * The traits of a model by its upstream name. Claude from 4.1 on refuses temperature beside top_p; before 4.6 it needs a thinking budget; from 4.7 on sampling settings
+ * The traits of a model by its name. Claude from 4.1 on refuses temperature beside top_p; before 4.6 it needs a thinking budget; from 4.7 on sampling settings
  * are refused; from 5 on thinking is on unless it is disabled. Source: Anthropic's migration guides.
  */
-export function traitsOf(upstreamModel: string): ModelTraits {
-  const version = claudeVersion(upstreamModel)
+export function traitsOf(model: string): ModelTraits {
+  const version = claudeVersion(model)
   if (version === undefined) return others
   const takesTemperatureWithTopP = version < 4.1
   if (version < 4.6)
@@ -42,7 +42,7 @@ export function traitsOf(upstreamModel: string): ModelTraits {
       noThinking: 'omitted',
       efforts: ['low', 'medium', 'high', 'max'],
     }
-  const canDisable = version >= 5 && /opus|sonnet|haiku/.test(upstreamModel)
+  const canDisable = version >= 5 && /opus|sonnet|haiku/.test(model)
   return {
     takesSampling: false,
     takesTemperatureWithTopP,
@@ -70,8 +70,10 @@ export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
  * True for Claude behind any address: it checks the signatures of thinking, which compatible servers of other models
  * neither make nor check. The two protocols of Claude at Google and Amazon may name it by an ARN.
  */
-export const isClaude = ({ protocol, upstreamModel }: Pick<Target, 'protocol' | 'upstreamModel'>): boolean =>
-  protocol === 'vertex-anthropic' || protocol === 'bedrock-invoke' || /claude/i.test(upstreamModel)
+export const isClaude = (target: Pick<Target, 'protocol'> & Parameters<typeof baseModelOf>[0]): boolean =>
+  target.protocol === 'vertex-anthropic' ||
+  target.protocol === 'bedrock-invoke' ||
+  /claude/i.test(baseModelOf(target))
 
 /** The search that Anthropic runs itself, in its format. */
 export const webSearchTool = { type: 'web_search_20250305', name: 'web_search' } as const

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { compact, isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import type { Target } from '../../core/call.ts'
-import { limitsOf } from '../../pricing/price-book.ts'
+import { baseModelOf, type Target } from '../../core/call.ts'
+import { modelLimits } from '../../pricing/price-book.ts'
 import { isOpenAiFormat, type ModelTraits, traitsOf } from './model-traits.ts'
 
 /** Takes down what became of something that could not be carried over. `dropped` unless an action is given. */
@@ -22,7 +22,7 @@ export interface Settings extends ReasoningWish {
 }
 
 interface Options {
-  readonly target: Pick<Target, 'protocol' | 'upstreamModel'>
+  readonly target: Pick<Target, 'protocol' | 'upstreamModel' | 'deployment'>
   readonly note: Note
   /** Where the client's format has these. */
   readonly paths: { readonly effort: string; readonly format: string }
@@ -30,12 +30,11 @@ interface Options {
 
 /** The settings in Anthropic's format. Keys always come in the same order. */
 export function anthropicSettings(settings: Settings, { target, note, paths }: Options): Json {
-  const { upstreamModel } = target
-  const traits = traitsOf(upstreamModel)
+  const traits = traitsOf(baseModelOf(target))
   const maxTokens = settings.maxTokens || undefined
   const { thinking, effort } = reasoningFor(settings, {
     traits,
-    room: maxTokens ?? limitsOf(upstreamModel).maxOutput,
+    room: maxTokens ?? modelLimits(target).maxOutput,
     note: action => note(paths.effort, action),
   })
   const format = outputFormat(settings.format, paths.format, target)
