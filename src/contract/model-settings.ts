@@ -58,6 +58,7 @@ export const ModelParams = Type.Object(
     input_cost_per_second: number,
     output_cost_per_image: number,
     input_cost_per_query: number,
+    web_search_cost_per_query: number,
     aws_region_name: text,
     aws_access_key_id: text,
     aws_secret_access_key: text,

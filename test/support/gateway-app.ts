@@ -63,6 +63,7 @@ export async function startGatewayApp({
     maxSessions: 1,
     maxLoopDelayMs: 50,
     reserveBytesPerToken: 1,
+    reserveServerToolCalls: 10,
     assumedOutputTokensPerSecond,
     reservationMs: 900_000,
   }

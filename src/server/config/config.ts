@@ -150,6 +150,8 @@ export interface Deployment {
   readonly maxParallel?: number
   readonly prices?: TokenPrices
   readonly unitPrices?: UnitPrices
+  /** US dollars for a search of the web that the provider makes for an answer. */
+  readonly searchPrice?: number
   /** Fields that this upstream refuses: dotted paths of the body, or `header:<name>` for one beta. */
   readonly deny?: readonly string[]
 }
@@ -204,6 +206,8 @@ export interface Limits {
   readonly maxSessions: number
   /** How many bytes of text count as one token when a budget is asked for the worst case; 1 is never too few. */
   readonly reserveBytesPerToken: number
+  /** How many calls of a tool that the provider runs a budget holds, where the request does not limit them. */
+  readonly reserveServerToolCalls: number
   /** Output that a call is booked with for each second of an upstream that never stated its usage. */
   readonly assumedOutputTokensPerSecond: number
   /** How long what is held for a call outlives the process that makes it. */

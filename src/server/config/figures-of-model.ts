@@ -4,7 +4,16 @@ import { defaultTimeouts, providerOf } from './providers.ts'
 
 type Figures = Pick<
   Deployment,
-  'baseModel' | 'capabilities' | 'timeouts' | 'rpm' | 'tpm' | 'maxParallel' | 'prices' | 'unitPrices' | 'deny'
+  | 'baseModel'
+  | 'capabilities'
+  | 'timeouts'
+  | 'rpm'
+  | 'tpm'
+  | 'maxParallel'
+  | 'prices'
+  | 'unitPrices'
+  | 'searchPrice'
+  | 'deny'
 >
 
 interface Of {
@@ -15,7 +24,7 @@ interface Of {
 
 /** What a model's parameters say of the model itself; its time-outs, limits, prices and deny list. */
 export function figuresOf({ params, provider, say }: Of): Figures {
-  const { rpm, tpm, max_parallel: maxParallel, deny, base_model: base } = params
+  const { rpm, tpm, max_parallel: maxParallel, deny, base_model: base, web_search_cost_per_query: searchPrice } = params
   const baseModel = base === undefined ? undefined : checkedBaseModel(base, provider, say)
   const capabilities = capabilitiesOf(params, say)
   const prices = pricesOf(params)
@@ -29,6 +38,7 @@ export function figuresOf({ params, provider, say }: Of): Figures {
     ...(maxParallel !== undefined && { maxParallel }),
     ...(Object.keys(prices).length > 0 && { prices }),
     ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
+    ...(searchPrice !== undefined && { searchPrice }),
     ...(deny && { deny: checkedDeny(deny, say) }),
   }
 }

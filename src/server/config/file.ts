@@ -51,6 +51,7 @@ export interface ModelParams {
   readonly input_cost_per_second?: number
   readonly output_cost_per_image?: number
   readonly input_cost_per_query?: number
+  readonly web_search_cost_per_query?: number
   readonly aws_region_name?: string
   readonly aws_access_key_id?: string
   readonly aws_secret_access_key?: string
@@ -105,6 +106,7 @@ interface FileValue {
     readonly max_sessions?: number
     readonly max_loop_delay_ms?: number
     readonly reserve_bytes_per_token?: number
+    readonly reserve_server_tool_calls?: number
     readonly assumed_output_tokens_per_second?: number
     readonly reservation_s?: number
     readonly sandbox_cpus?: number
@@ -178,6 +180,7 @@ const params: Shape = {
     input_cost_per_second: price,
     output_cost_per_image: price,
     input_cost_per_query: price,
+    web_search_cost_per_query: price,
     aws_region_name: text,
     aws_access_key_id: text,
     aws_secret_access_key: text,
@@ -240,6 +243,7 @@ const fileShape: Shape = {
         max_sessions: whole,
         max_loop_delay_ms: whole,
         reserve_bytes_per_token: { kind: 'number', min: 1 },
+        reserve_server_tool_calls: whole,
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
         reservation_s: whole,
         sandbox_cpus: { kind: 'number', min: 0.1 },

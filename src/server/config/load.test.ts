@@ -20,6 +20,7 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
         maxSessions: 100,
         maxLoopDelayMs: 50,
         reserveBytesPerToken: 1,
+        reserveServerToolCalls: 10,
         assumedOutputTokensPerSecond: 200,
         reservationMs: 900_000,
         sandboxCpus: undefined,
@@ -180,6 +181,7 @@ limits:
   max_sessions: 2
   max_loop_delay_ms: 80
   reserve_bytes_per_token: 2.5
+  reserve_server_tool_calls: 3
   assumed_output_tokens_per_second: 80
   reservation_s: 60
   sandbox_cpus: 1.5
@@ -212,6 +214,7 @@ demo: false
         maxSessions: 2,
         maxLoopDelayMs: 80,
         reserveBytesPerToken: 2.5,
+        reserveServerToolCalls: 3,
         assumedOutputTokensPerSecond: 80,
         reservationMs: 60_000,
         sandboxCpus: 1.5,

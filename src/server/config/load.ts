@@ -117,6 +117,7 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     maxSessions: limits?.max_sessions ?? 100,
     maxLoopDelayMs: limits?.max_loop_delay_ms ?? 50,
     reserveBytesPerToken: limits?.reserve_bytes_per_token ?? 1,
+    reserveServerToolCalls: limits?.reserve_server_tool_calls ?? 10,
     assumedOutputTokensPerSecond: limits?.assumed_output_tokens_per_second ?? 200,
     reservationMs: (limits?.reservation_s ?? 900) * 1000,
     sandboxCpus: limits?.sandbox_cpus,

@@ -43,6 +43,7 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     input_cost_per_second: unitPrices?.second,
     output_cost_per_image: unitPrices?.image,
     input_cost_per_query: unitPrices?.query,
+    web_search_cost_per_query: deployment.searchPrice,
     aws_region_name: aws?.region,
     aws_access_key_id: aws?.accessKeyId,
     aws_secret_access_key: aws?.secretAccessKey,

@@ -37,3 +37,9 @@ export const counted = ({ usage }: SpokenMessage, name: string): number => Numbe
 /** Cached and fresh tokens together, as all protocols but Anthropic's count them. */
 export const allInput = (message: SpokenMessage): number =>
   counted(message, 'input_tokens') + counted(message, 'cache_read_input_tokens')
+
+/** Searches of the web that the answer says it made. */
+export const searchesIn = ({ usage }: SpokenMessage): number => {
+  const { server_tool_use: made } = usage as { readonly server_tool_use?: { readonly web_search_requests?: number } }
+  return made?.web_search_requests ?? 0
+}

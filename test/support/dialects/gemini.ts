@@ -1,5 +1,5 @@
 import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
-import { allInput, counted, type Dialect, dataFrame, pieces } from './dialect.ts'
+import { allInput, counted, type Dialect, dataFrame, pieces, searchesIn } from './dialect.ts'
 
 /** Google's generateContent. A call comes whole, in one chunk, with its thought signature. */
 export const gemini: Dialect = {
@@ -58,8 +58,13 @@ const reasons: Readonly<Record<string, string>> = { max_tokens: 'MAX_TOKENS', re
 
 const finishReason = ({ stop_reason }: SpokenMessage): string => reasons[stop_reason] ?? 'STOP'
 
+function grounding(message: SpokenMessage) {
+  const queries = Array.from({ length: searchesIn(message) }, (_, at) => `query ${at}`)
+  return queries.length > 0 && { groundingMetadata: { webSearchQueries: queries } }
+}
+
 const answer = (message: SpokenMessage, parts: readonly object[], finish?: string) => ({
-  candidates: [{ content: { role: 'model', parts }, index: 0, ...(finish !== undefined && { finishReason: finish }) }],
+  candidates: [{ content: { role: 'model', parts }, index: 0, ...(finish !== undefined && { finishReason: finish, ...grounding(message) }) }],
   usageMetadata: {
     promptTokenCount: allInput(message),
     cachedContentTokenCount: counted(message, 'cache_read_input_tokens'),

@@ -1,5 +1,5 @@
 import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
-import { allInput, counted, type Dialect, dataFrame, pieces } from './dialect.ts'
+import { allInput, counted, type Dialect, dataFrame, pieces, searchesIn } from './dialect.ts'
 
 /** OpenAI's Chat Completions, with `reasoning_content` as compatible servers send it. */
 export const openaiChat: Dialect = {
@@ -105,4 +105,5 @@ const usage = (message: SpokenMessage) => ({
   total_tokens: allInput(message) + message.usage.output_tokens,
   prompt_tokens_details: { cached_tokens: counted(message, 'cache_read_input_tokens') },
   completion_tokens_details: { reasoning_tokens: 0 },
+  ...(searchesIn(message) > 0 && { server_tool_use: { web_search_requests: searchesIn(message) } }),
 })

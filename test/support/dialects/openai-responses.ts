@@ -1,5 +1,5 @@
 import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
-import { allInput, counted, type Dialect, pieces } from './dialect.ts'
+import { allInput, counted, type Dialect, pieces, searchesIn } from './dialect.ts'
 
 /** OpenAI's Responses. Thinking is a summary; its signature travels as the encrypted content. */
 export const openaiResponses: Dialect = {
@@ -116,6 +116,15 @@ function textEvents(text: string, place: object): Event[] {
   ]
 }
 
+/** The calls of the search, and one look into a page, which is free. */
+function searchItems(message: SpokenMessage): object[] {
+  const count = searchesIn(message)
+  if (count === 0) return []
+  const call = (at: number, action: object) => ({ id: `ws_${at}`, type: 'web_search_call', status: 'completed', action })
+  const searches = Array.from({ length: count }, (_, at) => call(at, { type: 'search', query: `query ${at}` }))
+  return [...searches, call(count, { type: 'open_page', url: 'https://example.com' })]
+}
+
 const reasons: Readonly<Record<string, string>> = { max_tokens: 'max_output_tokens', refusal: 'content_filter' }
 
 function response(message: SpokenMessage, state: string) {
@@ -128,7 +137,7 @@ function response(message: SpokenMessage, state: string) {
     error: null,
     incomplete_details: state === 'incomplete' ? { reason } : null,
     model: message.model,
-    output: message.content.map(item),
+    output: [...message.content.map(item), ...(state === 'in_progress' ? [] : searchItems(message))],
     parallel_tool_calls: true,
     store: false,
     usage: {

@@ -7,9 +7,9 @@ import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { imageOf } from '../endpoints/request.ts'
 import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isRaw } from '../lanes.ts'
-import { costOf, lesserUsd } from '../pricing/cost.ts'
+import { lesserUsd } from '../pricing/cost.ts'
 import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
-import { chargeOf } from '../pricing/unit-prices.ts'
+import { chargeOf, tokenChargeOf, toolCallsOf } from '../pricing/unit-prices.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
@@ -32,7 +32,7 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: E
   const { usage } = outcome
   const charge = isEndpoint(call.kind)
     ? endpointCharge(call.kind, attempt, outcome, price)
-    : { costUsd: price && costOf(price.rates, usage), rates: price?.applied(usage), priceSource: price?.label }
+    : tokenChargeOf(target, usage, price)
   return rowOf(call, ask, {
     ...charge,
     target,
@@ -118,7 +118,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     output_tokens: usage.output_tokens,
     reasoning_tokens: usage.reasoning_tokens,
     web_searches: usage.web_searches,
-    units: outcome.units ?? null,
+    units: outcome.units ?? serverToolUnits(usage),
     estimated: usage.estimated,
     cost_usd: orNull(facts.costUsd),
     rates: orNull(facts.rates),
@@ -148,6 +148,12 @@ export function payersOf({ caller, session }: Call): Payers | undefined {
 
 const laneName = (kind: CallKind, protocol: Protocol): string =>
   protocol === 'demo' ? 'demo' : isRaw(kind, protocol) ? 'raw' : 'translated'
+
+/** What was used besides tokens and searches of the web, which have a column of their own; null without any. */
+function serverToolUnits(usage: TokenCounts): Outcome['units'] | null {
+  const { web_search: _, ...others } = toolCallsOf(usage)
+  return Object.keys(others).length > 0 ? others : null
+}
 
 const longestListing = 8_000
 

@@ -72,7 +72,7 @@ function worstOf(incoming: Incoming): WorstCase {
     ? worstOfEndpoint(call, call.kind, candidates)
     : worstCase(
         {
-          input: inputBoundOf(call, ask.members),
+          input: inputBoundOf(call, ask.members, limits.reserveServerToolCalls),
           maxTokens: ask.maxTokens,
           hasOutput: !isEmbedding(call.kind),
           bytesPerToken: limits.reserveBytesPerToken,

@@ -92,7 +92,18 @@ export interface Sink {
 }
 
 /** What some models charge for besides tokens, or at a rate of its own: counts by unit. */
-export type Unit = 'character' | 'second' | 'image' | 'query' | 'audio_token' | 'image_token'
+export type Unit =
+  | 'character'
+  | 'second'
+  | 'image'
+  | 'query'
+  | 'audio_token'
+  | 'image_token'
+  | ServerToolUnit
+
+/** What providers charge for tools that they run themselves. */
+export type ServerToolUnit = 'web_search' | 'file_search' | 'code_container'
+
 export type Units = Readonly<Partial<Record<Unit, number>>>
 
 /** How a call ended. What was sent to the sink says the same to the client. */

@@ -26,7 +26,7 @@ class GeminiTap extends StreamTap {
   }
 
   #onChunk(chunk: Json): void {
-    const usage = this.#readUsage(chunk['usageMetadata'])
+    const usage = this.#readUsage(chunk)
     if (usage) this.counts = { ...this.counts, ...usage }
     const [candidate] = recordsOf(chunk['candidates'])
     const parts = recordsOf(recordOf(candidate?.['content'])['parts'])

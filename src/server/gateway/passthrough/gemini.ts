@@ -4,7 +4,7 @@ import { type Splice, spliced } from '../bytes/body-edit.ts'
 import { openText, stringEnd } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { carrierStart } from '../formats/gemini/carried-state.ts'
-import { geminiUsageOf } from '../tokens/stated-usage.ts'
+import { geminiUsageReader } from '../tokens/stated-usage.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import { geminiPath } from '../upstream/paths.ts'
 import { countedOr, readJson } from './answers.ts'
@@ -23,7 +23,7 @@ export const rawGemini: Wire = {
     const [candidate] = recordsOf(answer['candidates'])
     const blocked = recordOf(answer['promptFeedback'])['blockReason']
     return {
-      usage: countedOr(geminiUsageOf(answer['usageMetadata']), answer['candidates']),
+      usage: countedOr(geminiUsageReader()(answer), answer['candidates']),
       stopReason: nonEmptyText(candidate?.['finishReason']) ?? nonEmptyText(blocked),
     }
   },

@@ -138,6 +138,8 @@ const none = {
   output_tokens: 0,
   reasoning_tokens: 0,
   web_searches: 0,
+  file_searches: 0,
+  code_containers: 0,
 }
 const oddCounts = [-1, 1.5, 1e15, Number.MAX_SAFE_INTEGER, '7', null]
 

@@ -149,6 +149,8 @@ const stated = {
   output_tokens: 9,
   reasoning_tokens: 0,
   web_searches: 0,
+  file_searches: 0,
+  code_containers: 0,
   estimated: false,
 }
 /** With the reasoning and the searches that a response tells of. */

@@ -31,8 +31,9 @@ class ResponsesTap extends StreamTap {
     const response = dataOf(frame)?.['response']
     // The answer once more, whole: one too long to be kept has its usage near the end.
     const usage = isRecord(response) ? response['usage'] : lastUsage(frame)
-    const update = responsesUsageOf(usage, recordOf(response)['output'])
-    this.counts = { ...this.counts, ...update }
+    const { output } = recordOf(response)
+    const update = responsesUsageOf(usage, output)
+    this.counts = { ...this.counts, ...(Array.isArray(output) && noCalls), ...update }
     this.hasFinalCount ||= update.output_tokens !== undefined
     this.stopReason = isRecord(response) ? stopReasonOf(response) : name.slice('response.'.length)
     if (name === 'response.failed') {
@@ -48,13 +49,19 @@ class ResponsesTap extends StreamTap {
     if (this.end === undefined) this.isUnderWay = true
     this.hasContent = true
     // The ending tells of all of them, unless it is too long to be kept or never comes.
-    if (name === 'response.web_search_call.completed')
-      this.counts = { ...this.counts, web_searches: this.counts.web_searches + 1 }
+    const counter = providerCalls.get(name)
+    if (counter) this.counts = { ...this.counts, [counter]: this.counts[counter] + 1 }
     if (!name.endsWith('.delta')) return
     const at = frame.indexOf(deltaKey)
     if (at >= 0) this.countString(frame, at + deltaKey.length - 1)
   }
 }
+
+const noCalls = { web_searches: 0, file_searches: 0 }
+const providerCalls: ReadonlyMap<string, 'web_searches' | 'file_searches'> = new Map([
+  ['response.web_search_call.completed', 'web_searches'],
+  ['response.file_search_call.completed', 'file_searches'],
+])
 
 const deltaKey = Buffer.from('"delta":"')
 const typeKey = /"type"\s*:\s*"([\w.]+)"/

@@ -46,6 +46,8 @@ const expected = {
     output_tokens: 12,
     reasoning_tokens: 5,
     web_searches: 2,
+    file_searches: 0,
+    code_containers: 0,
     estimated: false,
   },
   stopReason: 'tool_use',

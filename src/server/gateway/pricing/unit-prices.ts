@@ -58,7 +58,7 @@ function unitRatesOf(target: DeployedModel, image: ImageSize): UnitRates {
   return { ...(typeof found === 'function' ? found(image) : found), ...deployment.unitPrices }
 }
 
-/** What one call of an endpoint costs, and by which rates. */
+/** What one call costs, and by which rates. */
 export interface Charge {
   /** US dollars as an exact decimal; undefined when a rate that it needs is not known. */
   readonly costUsd: string | undefined
@@ -93,6 +93,54 @@ export function chargeOf({ kind, model, image, usage, units, price }: Used): Cha
   return {
     costUsd: sumUsd(costOf(price.rates, usage), more),
     rates: { ...price.applied(usage), ...applied },
+    priceSource: price.label,
+  }
+}
+
+/** Of tools that providers run themselves. Source: the pages of prices of Anthropic, OpenAI and Google. */
+const toolFees: readonly (readonly [providers: RegExp, models: RegExp, UnitRates])[] = [
+  [/^(anthropic|vertex|openrouter)$/, /claude/, { web_search: 0.01 }],
+  [/^(openai|azure)$/, /search-preview/, { web_search: 0.025 }],
+  [/^(openai|azure)$/, /^/, { web_search: 0.01, file_search: 0.0025, code_container: 0.03 }],
+  [/^(gemini|vertex)$/, /gemini-[12]\b/, { web_search: 0.035 }],
+  [/^(gemini|vertex)$/, /gemini/, { web_search: 0.014 }],
+]
+
+/** US dollars for a call of each tool that the model's provider runs; empty where nobody states a fee. */
+function toolFeesOf(target: DeployedModel): UnitRates {
+  const { baseModel, provider, searchPrice } = target.deployment
+  const [at, model] = [baseModel?.provider ?? provider, baseModelOf(target).toLowerCase()]
+  const found = toolFees.find(([providers, models]) => providers.test(at) && models.test(model))?.[2]
+  return searchPrice === undefined ? (found ?? {}) : { ...found, web_search: searchPrice }
+}
+
+/** The calls of providers' tools that the counts of an answer hold; absent for those that were not made. */
+export const toolCallsOf = ({ web_searches, file_searches, code_containers }: TokenCounts): Units => ({
+  ...(web_searches > 0 && { web_search: web_searches }),
+  ...(file_searches > 0 && { file_search: file_searches }),
+  ...(code_containers > 0 && { code_container: code_containers }),
+})
+
+/** The fees of calls of a provider's tools, as far as they are known: in pico-dollars, and the rates by unit. */
+export function toolChargeOf(target: DeployedModel, calls: Units) {
+  const fees = toolFeesOf(target)
+  const charged = (Object.entries(calls) as [Unit, number][]).flatMap(([unit, count]) => {
+    const fee = fees[unit]
+    return fee === undefined ? [] : [{ unit, fee, pico: picoOf(fee, count) }]
+  })
+  return {
+    pico: charged.reduce((sum, { pico }) => sum + pico, 0n),
+    rates: Object.fromEntries(charged.map(({ unit, fee }) => [unit, usdOf(picoOf(fee, 1))])),
+  }
+}
+
+/** The charge of a call for tokens and for tools that the provider ran. */
+export function tokenChargeOf(target: DeployedModel, usage: TokenCounts, price: ModelPrice | undefined): Charge {
+  if (!price) return noCharge
+  const { pico, rates } = toolChargeOf(target, toolCallsOf(usage))
+  return {
+    costUsd: sumUsd(costOf(price.rates, usage), pico),
+    rates: pico === 0n ? price.applied(usage) : { ...price.applied(usage), ...rates },
     priceSource: price.label,
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { deploymentAt } from '../../../../test/support/gateway-app.ts'
 import type { TieredRate } from '../../config/config.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { boundFields, type InputBound, inputBoundOf, mediaWords } from '../tokens/input-bound.ts'
@@ -21,9 +22,21 @@ const flat = (input: number, output: number): KnownRates => ({
   cacheWrite5m: flatRate(input * 1.25),
   cacheWrite1h: flatRate(input * 2),
 })
-const input: InputBound = { textBytes: 9_500, images: 0, providerCalls: 0, tools: 0, fillsWindow: false, answers: 1 }
+const input: InputBound = {
+  textBytes: 9_500,
+  images: 0,
+  providerCalls: 0,
+  toolCalls: {},
+  tools: 0,
+  fillsWindow: false,
+  answers: 1,
+}
 const call = { input, maxTokens: 1_000, hasOutput: true, bytesPerToken: 1 }
-const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({ deployment: {}, upstreamModel, facts })
+const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({
+  deployment: deploymentAt('http://x', { provider: 'anthropic' }),
+  upstreamModel,
+  facts,
+})
 const opus = candidate(factsOf(flat(5, 25), { contextWindow: 200_000, maxOutput: 64_000 }))
 
 test('the worst case is all input written to the long cache, and all output that was asked for', () => {
@@ -140,7 +153,7 @@ function usageOf({ request, maxTokens, shares }: Situation) {
 
 const isCovered = fc.property(situation, given => {
   const body = Buffer.from(JSON.stringify(given.request))
-  const bound = inputBoundOf({ kind: 'messages', body }, ownMembers(body, keysOf(boundFields), mediaWords))
+  const bound = inputBoundOf({ kind: 'messages', body }, ownMembers(body, keysOf(boundFields), mediaWords), 10)
   const { amountUsd } = worstCase({ ...call, input: bound, maxTokens: given.maxTokens }, [
     candidate(factsOf(given.rates)),
   ])
@@ -154,3 +167,10 @@ const picoOf = (usd: string): bigint => {
   const [dollars = '', fraction = ''] = usd.split('.')
   return BigInt(dollars) * 10n ** 12n + BigInt(fraction.padEnd(12, '0'))
 }
+
+test('calls of tools that the provider runs are held at their fees, where it charges one', () => {
+  const searching = { ...call, input: { ...input, toolCalls: { web_search: 3, file_search: 1 } } }
+  const amountOf = (model: string) => worstCase(searching, [candidate(factsOf(flat(5, 25)), model)]).amountUsd
+  assert.equal(amountOf('m'), '0.125')
+  assert.equal(amountOf('claude-opus-5'), '0.155')
+})

@@ -1,13 +1,12 @@
-import type { Deployment, TieredRate } from '../../config/config.ts'
-import { baseModelOf } from '../core/call.ts'
+import type { TieredRate } from '../../config/config.ts'
+import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'
 import { perToken, usdOf } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
+import { toolChargeOf } from './unit-prices.ts'
 
 /** A model that may serve a call. */
-export interface Candidate {
-  readonly deployment: Pick<Deployment, 'baseModel'>
-  readonly upstreamModel: string
+export interface Candidate extends DeployedModel {
   readonly facts: ModelFacts
 }
 
@@ -33,7 +32,7 @@ export interface WorstCase {
 
 /**
  * The dearest that the call can become: all of its input at the highest rate for input, all output that it may have at the
- * highest rate for output. Candidates without a price are left out; with none left there is no amount. Our choice where a
+ * highest rate for output, all calls of the provider's tools at their fees. Candidates without a price are left out; with none left there is no amount. Our choice where a
  * figure is missing: no amount rather than a guess. Source: Gateway, section 4.
  */
 export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCase {
@@ -50,7 +49,8 @@ export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCa
     const cost = costAtMost({ input, output }, facts)
     if (cost === undefined) continue
     isPriced = true
-    if (cost > most) most = cost
+    const all = cost + toolChargeOf(candidate, call.input.toolCalls).pico
+    if (all > most) most = all
   }
   return isPriced ? { amountUsd: usdOf(most), tokens } : { amountUsd: null, tokens, unknown: 'price' }
 }

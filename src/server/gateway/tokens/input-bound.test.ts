@@ -9,10 +9,10 @@ import { boundFields, inputBoundOf, mediaWords } from './input-bound.ts'
 function boundOf(request: object, kind: 'messages' | 'gemini' = 'messages') {
   const keys = kind === 'gemini' ? geminiKeys : keysOf(boundFields)
   const body = Buffer.from(JSON.stringify(request))
-  const bound = inputBoundOf({ kind, body }, ownMembers(body, keys, mediaWords))
-  assert.deepEqual(bound, inputBoundOf({ kind, body }, undefined))
+  const bound = inputBoundOf({ kind, body }, ownMembers(body, keys, mediaWords), 10)
+  assert.deepEqual(bound, inputBoundOf({ kind, body }, undefined, 10))
   const escaped = Buffer.from(body.toString().replaceAll(/(?<=")[a-z]/g, escapedLetter))
-  const { textBytes, ...found } = inputBoundOf({ kind, body: escaped }, ownMembers(escaped, keys, mediaWords))
+  const { textBytes, ...found } = inputBoundOf({ kind, body: escaped }, ownMembers(escaped, keys, mediaWords), 10)
   assert.deepEqual({ ...found, textBytes: textBytes - escaped.length + body.length }, bound)
   return { ...bound, bodyBytes: body.length }
 }
@@ -22,7 +22,8 @@ const withContent = (...content: object[]) => ({ model: 'm', max_tokens: 1, mess
 
 const data = 'iVBORw0KGgo='.repeat(500)
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
-const nothing = { images: 0, providerCalls: 0, tools: 0, fillsWindow: false, answers: 1 }
+const noCalls = { web_search: 0, file_search: 0, code_container: 0 }
+const nothing = { images: 0, providerCalls: 0, toolCalls: noCalls, tools: 0, fillsWindow: false, answers: 1 }
 const pdf = { type: 'base64', media_type: 'application/pdf', data }
 const dataUrl = `data:image/png;base64,${data}`
 
@@ -112,7 +113,7 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
     {
       tools: [{ name: 'own', input_schema: {} }, { type: 'web_search_20250305', max_uses: 3 }, { type: 'web_fetch_1' }],
     },
-    { ...nothing, providerCalls: 13, tools: 2 },
+    { ...nothing, providerCalls: 13, toolCalls: { ...noCalls, web_search: 3 }, tools: 2 },
     0,
   ],
   [
@@ -121,7 +122,18 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
     { ...nothing, tools: 1 },
     0,
   ],
-  ['Chat: its own search', { messages: [], web_search_options: {} }, { ...nothing, providerCalls: 10 }, 0],
+  [
+    'Chat: its own search',
+    { messages: [], web_search_options: {} },
+    { ...nothing, providerCalls: 10, toolCalls: { ...noCalls, web_search: 10 } },
+    0,
+  ],
+  [
+    'Responses: tools with a fee, and a limit for all of them',
+    { input: 'hi', max_tool_calls: 2, tools: ['web_search', 'file_search', 'code_interpreter'].map(type => ({ type })) },
+    { ...nothing, providerCalls: 6, toolCalls: { web_search: 2, file_search: 2, code_container: 1 }, tools: 3 },
+    0,
+  ],
 ]
 
 for (const [name, request, expected, dataBytes] of bodies) {
@@ -186,7 +198,7 @@ test('Gemini: documents, sound and what is stored elsewhere may fill the window'
 
 test('Gemini: tools that the provider runs and more than one answer are counted', () => {
   const tools = [{ functionDeclarations: [{ name: 'f' }] }, { googleSearch: {}, code_execution: {} }]
-  const { providerCalls, tools: own, answers } = boundOf({ tools, generation_config: { candidate_count: 3 } }, 'gemini')
-  assert.deepEqual([providerCalls, own, answers], [20, 2, 3])
+  const bound = boundOf({ tools, generation_config: { candidate_count: 3 } }, 'gemini')
+  assert.deepEqual([bound.providerCalls, bound.toolCalls, bound.tools, bound.answers], [20, { web_search: 10 }, 2, 3])
   assert.deepEqual([boundOf({}, 'gemini').answers, boundOf({}, 'gemini').providerCalls], [1, 0])
 })

@@ -1,7 +1,7 @@
 import { countOf, isRecord, type Json, listOf, recordOf, recordsOf, textIn } from '../../platform/json.ts'
 import { type OwnMembers, outlineAt } from '../bytes/json-members.ts'
 import { openText, wordsOf } from '../bytes/json-scanner.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, Units } from '../core/call.ts'
 import { parsedObject } from '../core/request-checks.ts'
 import { field, objectField } from '../formats/gemini/fields.ts'
 
@@ -12,6 +12,8 @@ export interface InputBound {
   readonly images: number
   /** Calls of tools that the provider runs; what they find is input too. */
   readonly providerCalls: number
+  /** Those of them that providers charge a fee for. */
+  readonly toolCalls: Units
   /** Tools with instructions of the provider's own, which are input. */
   readonly tools: number
   /** True when it refers to what is not in it, such as a document: only the model's own window bounds that. */
@@ -22,14 +24,18 @@ export interface InputBound {
 
 /**
  * Bounds the input of a request in any of the clients' formats. The bytes of the body bound its text; only the data of
- * images and documents is taken out, and counted by what it is. A body in which the scan met no such thing is not parsed.
- * Source: Gateway, section 4.
+ * images and documents is taken out, and counted by what it is. A body in which the scan met no such thing is not parsed. A tool
+ * that the provider runs counts `defaultUses` calls where the request does not limit it. Source: Gateway, section 4.
  */
-export function inputBoundOf({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers | undefined): InputBound {
+export function inputBoundOf(
+  { kind, body }: Pick<Call, 'kind' | 'body'>,
+  members: OwnMembers | undefined,
+  defaultUses: number,
+): InputBound {
   const isPlain = members && !members.hasWord && !hasEscapedLetter(body)
   const request = isPlain ? outlineOf(body, members) : parsedObject(body)
   const media = isPlain ? noMedia : kind === 'gemini' ? geminiMediaIn(request) : mediaIn(request)
-  const rest = kind === 'gemini' ? geminiRest(request) : restOf(request)
+  const rest = kind === 'gemini' ? geminiRest(request, defaultUses) : restOf(request, defaultUses)
   return {
     ...rest,
     textBytes: body.length - media.dataBytes,
@@ -68,26 +74,36 @@ function outlineOf(body: Buffer, { names, values }: OwnMembers): Json {
   return Object.fromEntries(known) as Json
 }
 
-function restOf(request: Json): Rest {
+function restOf(request: Json, defaultUses: number): Rest {
   const tools = recordsOf(request['tools'])
   const providerTools = tools.filter(isRunByProvider)
-  const uses = providerTools.reduce((sum, tool) => sum + usesOf(tool), 0)
+  const mostCalls = countOf(request['max_tool_calls']) ?? Number.POSITIVE_INFINITY
+  const usesOf = ({ max_uses: most }: Json): number => countOf(most) ?? Math.min(defaultUses, mostCalls)
+  const usesOfAll = (some: readonly Json[]) => some.reduce((sum, tool) => sum + usesOf(tool), 0)
+  const named = (name: string) => providerTools.filter(({ type }) => String(type).startsWith(name))
   const isSearching = isRecord(request['web_search_options'])
   const servers = listOf(request['mcp_servers']).length
   return {
-    providerCalls: uses + ((isSearching ? 1 : 0) + servers) * defaultUses,
+    providerCalls: usesOfAll(providerTools) + ((isSearching ? 1 : 0) + servers) * defaultUses,
+    toolCalls: {
+      web_search: usesOfAll(named('web_search')) + (isSearching ? defaultUses : 0),
+      file_search: usesOfAll(named('file_search')),
+      code_container: named('code_interpreter').length,
+    },
     tools: tools.filter(({ type }) => type !== undefined && type !== 'custom' && type !== 'function').length,
     fillsWindow: outsideFields.some(name => isSaid(request[name])),
     answers: Math.max(1, countOf(request['n']) ?? 1),
   }
 }
 
-function geminiRest(request: Json): Rest {
+/** Google's format has no limit for calls of the provider's tools. */
+function geminiRest(request: Json, usesEach: number): Rest {
   const providerTools = recordsOf(request['tools']).flatMap(tool =>
     Object.keys(tool).filter(name => name !== 'functionDeclarations' && name !== 'function_declarations'),
   )
   return {
-    providerCalls: providerTools.length * defaultUses,
+    providerCalls: providerTools.length * usesEach,
+    toolCalls: { web_search: providerTools.filter(name => /^google_?search/i.test(name)).length * usesEach },
     tools: providerTools.length,
     fillsWindow: textIn(field(request, 'cachedContent')) !== undefined,
     answers: Math.max(1, countOf(field(objectField(request, 'generationConfig'), 'candidateCount')) ?? 1),
@@ -98,7 +114,10 @@ function geminiRest(request: Json): Rest {
 const outsideFields = ['previous_response_id', 'conversation', 'prompt', 'container'] as const
 
 /** Besides the conversation, what bounds read of a body; those of Google's format are its own. */
-export const boundFields = ['tools', 'web_search_options', 'mcp_servers', 'n', ...outsideFields] as const
+export const boundFields = [
+  ...(['tools', 'max_tool_calls', 'web_search_options', 'mcp_servers', 'n'] as const),
+  ...outsideFields,
+] as const
 const allBoundFields: ReadonlySet<string> = new Set([
   ...boundFields,
   'generationConfig',
@@ -108,11 +127,6 @@ const allBoundFields: ReadonlySet<string> = new Set([
 ])
 
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null
-
-/** How often a tool of the provider's may be used in one call, where no limit is given. Our choice. */
-const defaultUses = 10
-
-const usesOf = ({ max_uses: most }: Json): number => countOf(most) ?? defaultUses
 
 /** How the names of tools begin that the caller runs by itself, or that add nothing to what the body says. */
 const callerTools = [

@@ -1,4 +1,4 @@
-import { isRecord, type Json, recordOf, recordsOf } from '../../platform/json.ts'
+import { isRecord, type Json, listOf, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { UsageUpdate } from '../core/answer-event.ts'
 import { tokenCount } from './token-counts.ts'
 
@@ -17,12 +17,15 @@ export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
   const written = tokenCount(details['cache_write_tokens'])
   const reasoning = tokenCount(recordOf(usage['completion_tokens_details'])['reasoning_tokens'])
   const output = outputOf(usage, prompt, reasoning)
+  // OpenAI's own counts no searches; routers do, as Anthropic does.
+  const searches = tokenCount(recordOf(usage['server_tool_use'])['web_search_requests'])
   const update: UsageUpdate = {
     ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (read ?? 0) - (written ?? 0)) }),
     ...(read !== undefined && { cache_read_tokens: read }),
     ...(written !== undefined && { cache_write_5m_tokens: written }),
     ...(output !== undefined && { output_tokens: output }),
     ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+    ...(searches !== undefined && { web_searches: searches }),
   }
   return Object.keys(update).length === 0 ? undefined : update
 }
@@ -36,15 +39,14 @@ function outputOf(usage: Json, prompt: number | undefined, reasoning: number | u
 
 /**
  * The `usage` of a response in Anthropic's split: cached and written tokens are taken out of the input, reasoning stays
- * in the output. Writes that live 30 minutes count as the shorter kind, those of 12 hours as the longer one. Searches are
- * in no usage: they are counted in the response's output.
+ * in the output. Writes that live 30 minutes count as the shorter kind, those of 12 hours as the longer one. Calls of
+ * the provider's tools are in no usage: they are counted in the response's output.
  */
 export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
   if (!isRecord(usage)) return {}
   const input = count(usage, 'input_tokens')
   const answered = count(usage, 'output_tokens')
   const reasoning = count(recordOf(usage['output_tokens_details']), 'reasoning_tokens')
-  const searches = recordsOf(output).filter(({ type }) => type === 'web_search_call').length
   const details = isRecord(usage['input_tokens_details']) ? usage['input_tokens_details'] : {}
   const cached = count(details, 'cached_tokens')
   const written = count(details, 'cache_write_tokens')
@@ -57,25 +59,52 @@ export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
     ...(longer !== undefined && { cache_write_1h_tokens: longer }),
     ...(answered !== undefined && { output_tokens: answered }),
     ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
-    ...(searches > 0 && { web_searches: searches }),
+    ...providerCallsIn(output),
+  }
+}
+
+/** The calls of an output that OpenAI charges a fee for. */
+function providerCallsIn(output: unknown): UsageUpdate {
+  const items = recordsOf(output)
+  const of = (type: string) => items.filter(item => item['type'] === type)
+  // Opening a page that was found, and looking into it, is free.
+  const searches = of('web_search_call').filter(({ action }) => (recordOf(action)['type'] ?? 'search') === 'search')
+  const files = of('file_search_call').length
+  const containers = new Set(of('code_interpreter_call').map(({ container_id: id }) => id)).size
+  return {
+    ...(searches.length > 0 && { web_searches: searches.length }),
+    ...(files > 0 && { file_searches: files }),
+    ...(containers > 0 && { code_containers: containers }),
   }
 }
 
 const count = (record: Json, name: string): number | undefined => tokenCount(record[name])
 
 /**
- * Reads the totals so far out of the `usageMetadata` of each chunk of a stream; undefined for a chunk without. The last
+ * Reads the totals so far out of each chunk of a stream, or out of a whole answer; undefined for a chunk without. The last
  * chunks of some models leave out or zero what earlier ones stated: a count never falls back to 0.
  */
-export function geminiUsageReader(): (metadata: unknown) => UsageUpdate | undefined {
+export function geminiUsageReader(): (chunk: unknown) => UsageUpdate | undefined {
   const stated: Record<string, unknown> = {}
-  return metadata => {
-    if (!isRecord(metadata)) return undefined
+  const queries = new Set<unknown>()
+  return chunk => {
+    const { usageMetadata: metadata, modelVersion, candidates } = recordOf(chunk)
+    const searches = searchesOf(queries, candidates, modelVersion)
+    const searched = searches > 0 && { web_searches: searches }
+    if (!isRecord(metadata)) return searched || undefined
     for (const [name, value] of Object.entries(metadata)) {
       if (tokenCount(value) || stated[name] === undefined) stated[name] = value
     }
-    return geminiUsageOf(stated)
+    const usage = geminiUsageOf(stated)
+    return usage || searched ? { ...usage, ...searched } : undefined
   }
+}
+
+/** Up to Gemini 2.5 a prompt is charged that led to any search, later on every query. */
+function searchesOf(queries: Set<unknown>, candidates: unknown, modelVersion: unknown): number {
+  for (const { groundingMetadata } of recordsOf(candidates))
+    for (const query of listOf(recordOf(groundingMetadata)['webSearchQueries'])) queries.add(query)
+  return /gemini-[12][.-]/.test(textOf(modelVersion)) ? Math.min(1, queries.size) : queries.size
 }
 
 /**

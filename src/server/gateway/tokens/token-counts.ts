@@ -11,6 +11,10 @@ export interface TokenCounts {
   readonly reasoning_tokens: number
   /** Searches that the provider made for the call. */
   readonly web_searches: number
+  /** Searches of the client's stored files that the provider made. */
+  readonly file_searches: number
+  /** Containers in which the provider ran code. */
+  readonly code_containers: number
   /** True when at least one figure is our guess, as for a stream that broke off. */
   readonly estimated: boolean
 }
@@ -23,6 +27,8 @@ export const noTokens: TokenCounts = {
   output_tokens: 0,
   reasoning_tokens: 0,
   web_searches: 0,
+  file_searches: 0,
+  code_containers: 0,
   estimated: false,
 }
 
@@ -44,6 +50,8 @@ export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
     output_tokens: tokenCount(usage['output_tokens']) ?? counts.output_tokens,
     reasoning_tokens: part(usage, 'output_tokens_details', 'thinking_tokens') ?? counts.reasoning_tokens,
     web_searches: part(usage, 'server_tool_use', 'web_search_requests') ?? counts.web_searches,
+    file_searches: counts.file_searches,
+    code_containers: counts.code_containers,
     estimated: counts.estimated,
   }
 }

@@ -57,6 +57,7 @@ const usageOf = (counts: TokenCounts) => ({
     ephemeral_1h_input_tokens: counts.cache_write_1h_tokens,
   },
   output_tokens: counts.output_tokens,
+  ...(counts.web_searches > 0 && { server_tool_use: { web_search_requests: counts.web_searches } }),
   service_tier: 'standard',
 })
 

@@ -65,7 +65,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #start(chunk: Json): void {
-    const usage = this.#readUsage(chunk['usageMetadata'])
+    const usage = this.#readUsage(chunk)
     if (this.#hasStarted) {
       if (usage) this.#blocks.add({ type: 'usage', usage })
       return

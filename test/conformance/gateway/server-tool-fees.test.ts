@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Deployment } from '../../../src/server/config/config.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { startPair } from './setup.ts'
+
+/** Clients by the path that they call, each with what it sends. */
+const clients = {
+  '/v1/messages': {},
+  '/v1/chat/completions': {},
+  '/v1/responses': { input: 'hi', messages: undefined, max_tokens: undefined },
+  '/v1beta/models/test-model:generateContent': {
+    ...{ model: undefined, messages: undefined, max_tokens: undefined, stream: undefined },
+    contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+  },
+} as const
+
+/** Three searches, where the model's provider runs them and says how many. */
+const usage = { server_tool_use: { web_search_requests: 3 } }
+const free = { prices: { input: 0, output: 0 } }
+
+const cases: Readonly<Partial<Record<SpokenProtocol, { readonly changes: Partial<Deployment>; readonly cost: string }>>> = {
+  'anthropic-messages': { changes: {}, cost: '0.03' },
+  'openai-chat': { changes: { provider: 'openrouter', upstreamModel: 'anthropic/claude-opus-5' }, cost: '0.03' },
+  'openai-responses': { changes: {}, cost: '0.03' },
+  gemini: { changes: {}, cost: '0.042' },
+}
+
+for (const protocol of everyProtocol) {
+  const found = cases[protocol]
+  if (!found) continue
+  for (const [path, body] of Object.entries(clients)) {
+    for (const stream of [false, true]) {
+      const how = stream ? 'a stream' : 'an answer'
+      test(`F11, ${protocol}: the searches of ${how} to ${path} are in the cost of the call`, async t => {
+        const { post, app } = await startPair(t, protocol, {
+          script: [{ text: 'found', usage }],
+          changes: { ...free, ...found.changes },
+        })
+        const isGoogle = path.startsWith('/v1beta')
+        const where = isGoogle && stream ? path.replace(':generateContent', ':streamGenerateContent') : path
+        const options = stream && path === '/v1/chat/completions' ? { stream_options: { include_usage: true } } : {}
+        const response = await post({ ...(isGoogle ? {} : { stream }), ...options, ...body }, { path: where })
+        assert.equal(response.status, 200, await response.text())
+        await app.bookedCalls(1)
+        const { web_searches, cost_usd, rates } = app.booked[0] ?? assert.fail()
+        assert.deepEqual([web_searches, cost_usd], [3, found.cost])
+        assert.equal(Number(rates?.['web_search']) * 3, Number(found.cost))
+      })
+    }
+  }
+}
+
+test('F11: a model of its own states what a search costs, and a fee that nobody states is in no cost', async t => {
+  for (const [searchPrice, cost] of [
+    [0.5, '1.5'],
+    [undefined, '0'],
+  ] as const) {
+    const { ask, app } = await startPair(t, 'anthropic-messages', {
+      script: [{ usage }],
+      changes: { ...free, provider: 'own', ...(searchPrice !== undefined && { searchPrice }) },
+    })
+    await ask()
+    await app.bookedCalls(1)
+    assert.equal(app.booked[0]?.cost_usd, cost)
+  }
+})
+
+test('F11: file searches and containers of a response have their fees, and looking into a page has none', async t => {
+  const call = (type: string, more: object = {}) => ({ id: `${type}_${JSON.stringify(more).length}`, type, ...more })
+  const output = [
+    call('web_search_call', { action: { type: 'search' } }),
+    call('web_search_call', { action: { type: 'find_in_page', pattern: 'x' } }),
+    call('file_search_call'),
+    call('code_interpreter_call', { container_id: 'cntr_1' }),
+    call('code_interpreter_call', { container_id: 'cntr_1', more: 1 }),
+  ]
+  const counts = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+  const body = JSON.stringify({ id: 'r', object: 'response', status: 'completed', output, usage: counts })
+  const { post, app } = await startPair(t, 'openai-responses', { script: [{ body }], changes: free })
+  await (await post({ ...clients['/v1/responses'] }, { path: '/v1/responses' })).text()
+  await app.bookedCalls(1)
+  const { web_searches, units, cost_usd } = app.booked[0] ?? assert.fail()
+  assert.deepEqual([web_searches, units, cost_usd], [1, { file_search: 1, code_container: 1 }, '0.0425'])
+})
+
+test('F11: a client of Anthropic’s format reads how often another model has searched', async t => {
+  for (const protocol of ['openai-responses', 'gemini'] as const) {
+    const { ask } = await startPair(t, protocol, { script: [{ usage }] })
+    const answer = await ask()
+    assert.deepEqual(answer.usage['server_tool_use'], { web_search_requests: 3 })
+  }
+})
