@@ -6,6 +6,8 @@ import { fullUsage, type SpokenBlock, type SpokenMessage } from './message-frame
 /** One scripted answer. Without any field it is the text "ok". */
 export interface Answer {
   readonly text?: string
+  /** True: no content at all. */
+  readonly isEmpty?: true
   /** Thinking with a made-up signature, before the text. */
   readonly thinking?: string
   readonly tool_calls?: readonly { readonly name: string; readonly input: unknown; readonly id?: string }[]
@@ -103,7 +105,8 @@ async function send(response: ServerResponse, frames: readonly Buffer[], pace: P
 
 function messageOf(answer: Answer, request: Readonly<Record<string, unknown>>, index: number): SpokenMessage {
   const calls = answer.tool_calls ?? []
-  const text = answer.text ?? (calls.length > 0 || answer.thinking !== undefined ? undefined : 'ok')
+  const isSilent = calls.length > 0 || answer.thinking !== undefined || answer.isEmpty === true
+  const text = answer.text ?? (isSilent ? undefined : 'ok')
   const content: SpokenBlock[] = [
     ...(answer.thinking === undefined
       ? []

@@ -70,7 +70,12 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     modelsFrom: models ? 'file' : 'environment',
     environmentKeys,
     demo,
-    router: routerOfFile({ file, aliases: demo ? [...named, 'demo'] : named, report }),
+    router: routerOfFile({
+      file,
+      aliases: demo ? [...named, 'demo'] : named,
+      report,
+      warn: text => warnings.push(text),
+    }),
     prices: pricesOfFile({ file, path: filePath, report }),
     runtimeHarnesses,
     requestLog: loggingOfFile({ file, report }),

@@ -17,15 +17,21 @@ interface Options {
   /** Every name that clients can send; wildcards end in `*`. */
   readonly aliases: readonly string[]
   readonly report: (text: string, place: Place) => void
+  /** Takes what the operator should know, though it may be meant so. */
+  readonly warn: (text: string) => void
 }
 
-/** The file's `router` block. A fallback that names no model is reported: it would fail when it is needed most. */
-export function routerOfFile({ file, aliases, report }: Options): RouterSettings {
+/**
+ * The file's `router` block. A name that is no model's of the file may be one that is added by the API: the operator is warned,
+ * since a wrong one would fail when it is needed most.
+ */
+export function routerOfFile({ file, aliases, report, warn }: Options): RouterSettings {
   const given = file.value.router ?? {}
   const checked = (key: 'fallbacks' | 'context_window_fallbacks' | 'policy_fallbacks'): Fallbacks => {
     const say = (text: string, ...path: (string | number)[]) =>
       report(`router.${key}${text}`, file.place(['router', key, ...path]))
-    return checkedFallbacks(given[key] ?? {}, { aliases, say })
+    const doubt = (text: string, name: string) => warn(`router.${key}${text} names no model of the file${meant(name, aliases)}`)
+    return checkedFallbacks(given[key] ?? {}, { aliases, say, doubt })
   }
   const { failures, windowMs, outMs } = defaultRouter.cooldown
   return {
@@ -45,20 +51,21 @@ export function routerOfFile({ file, aliases, report }: Options): RouterSettings
 interface Check {
   readonly aliases: readonly string[]
   readonly say: (text: string, ...path: (string | number)[]) => void
+  /** Takes the place of a name that no model of the file has. */
+  readonly doubt: (place: string, name: string) => void
 }
 
 function checkedFallbacks(
   given: Readonly<Record<string, readonly (string | undefined)[] | undefined>>,
-  { aliases, say }: Check,
+  { aliases, say, doubt }: Check,
 ): Fallbacks {
   const entries = Object.entries(given).map(([from, targets = []]): [string, string[]] => {
-    if (!aliases.includes(from) && !isCovered(from, aliases))
-      say(`.${from} names no model${meant(from, aliases)}`, from)
+    if (!aliases.includes(from) && !isCovered(from, aliases)) doubt(`.${from}`, from)
     const known = targets.flatMap((to, index) => {
       // What is no text has been reported by the reader of the file.
       if (to === undefined) return []
       if (to.endsWith('*')) say(`.${from}[${index}] ${to} is a wildcard; name one model`, from, index)
-      else if (!isCovered(to, aliases)) say(`.${from}[${index}] ${to} names no model${meant(to, aliases)}`, from, index)
+      else if (!isCovered(to, aliases)) doubt(`.${from}[${index}] ${to}`, to)
       return [to]
     })
     return [from, known]
@@ -73,7 +80,8 @@ const isCovered = (name: string, aliases: readonly string[]): boolean =>
 
 function meant(name: string, aliases: readonly string[]): string {
   const near = closestTo(name, aliases)
-  return near === undefined ? ' of the model list' : `; did you mean ${near}?`
+  const added = '; it is used once the API adds a model of that name'
+  return near === undefined ? added : `${added}; did you mean ${near}?`
 }
 
 const milliseconds = (seconds: number | undefined): number | undefined =>

@@ -43,6 +43,8 @@ export type UpstreamEvent =
   | { readonly type: 'usage'; readonly usage: UsageUpdate }
   /** Why the answer ends. It does not end the message: usage may follow. */
   | { readonly type: 'stop'; readonly reason: StopReason; readonly sequence?: string }
+  /** The text that follows is the model's own word that it declines to answer. */
+  | { readonly type: 'declined' }
   /** Something that could not be carried over. */
   | { readonly type: 'degraded'; readonly path: string; readonly action: string }
   /** The upstream says that the answer is complete. Nothing follows. */

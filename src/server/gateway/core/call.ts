@@ -167,6 +167,8 @@ export interface Attempt {
   readonly ownHeaders: Readonly<Record<string, string>>
   /** `performance.now()` when the call came in. */
   readonly startedMs: number
+  /** True: an answer that only declines is given up as a refusal by policy, since another model may answer. */
+  readonly hasPolicyFallback?: true
 }
 
 /**

@@ -15,8 +15,8 @@ interface Options {
   readonly onRepair: (what: string) => void
 }
 
-/** What the order is about; errors and degradations are reported outside of it. */
-export type OrderedEvent = Exclude<UpstreamEvent, { readonly type: 'error' | 'degraded' }>
+/** What the order is about; all else is reported outside of it. */
+export type OrderedEvent = Exclude<UpstreamEvent, { readonly type: 'error' | 'degraded' | 'declined' }>
 
 /** About what a token takes of text, for estimates of truncated streams. */
 const charactersPerToken = 4

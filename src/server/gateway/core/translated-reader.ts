@@ -8,7 +8,7 @@ import type { AnswerWriter } from './client-format.ts'
 import type { Codec, CodecContext } from './codec.ts'
 import type { Degradation } from './degradations.ts'
 import type { Sequencer } from './sequencer.ts'
-import { refusalOf, TranslatedStream } from './translated-stream.ts'
+import { DeclineWatch, declinedProblem, refusalOf, TranslatedStream } from './translated-stream.ts'
 
 interface Options {
   readonly codec: Codec
@@ -46,15 +46,20 @@ export function createTranslatedReader(options: Options): AnswerReader {
     const parsed = jsonOr(body.toString(), undefined)
     if (parsed === undefined) return unusable(head, 'sent an answer that is no JSON')
     let frames = ''
+    const decline = new DeclineWatch()
     const said = () => (stream ? frames : writer.whole())
     const sequencer = createSequencer(event => {
+      decline.take(event)
       frames += writer.take(event)
     })
     for (const event of countedFirst(codec.answer(parsed, context))) {
       if (event.type === 'error') return refused(head, event)
       if (event.type === 'degraded') degraded.push({ path: event.path, action: event.action })
+      else if (event.type === 'declined') decline.declined()
       else sequencer.push(event)
     }
+    const isDeclined = sequencer.stopReason === 'refusal' && !decline.hasAnswered
+    if (isDeclined && attempt.hasPolicyFallback) return refused(head, declinedProblem)
     const answer = sequencer.hasEnded ? said() : undefined
     if (answer === undefined) return unusable(head, 'sent an answer that is not complete')
     return {

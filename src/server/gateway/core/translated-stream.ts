@@ -33,6 +33,36 @@ interface Options {
   readonly clean: (message: string) => string
 }
 
+/** Watches whether an answer holds more than a refusal to answer. Thinking before it is not shown, and does not count. */
+export class DeclineWatch {
+  #isDeclining = false
+  #hasAnswered = false
+
+  /** The text that follows declines. */
+  declined(): void {
+    this.#isDeclining = true
+  }
+
+  take(event: AnswerEvent): void {
+    if (event.type === 'block_delta') this.#hasAnswered ||= !this.#isDeclining
+    if (event.type !== 'block_start') return
+    const { block } = event
+    this.#hasAnswered ||=
+      block.type === 'tool_use' || (block.type === 'whole' && block.block.type !== 'redacted_thinking')
+  }
+
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
+  }
+}
+
+/** What stands for an answer that only declines, so that another model is asked. */
+export const declinedProblem = {
+  code: 'invalid_request',
+  message: 'the model declined to answer',
+  reason: 'policy',
+} as const
+
 /**
  * Turns an upstream's stream into the client's. Until the first content the answer is held back, so that an early error
  * can be tried elsewhere; after it the frames of each chunk leave at once, in one write.
@@ -41,6 +71,7 @@ export class TranslatedStream implements AnswerStream {
   readonly #options: Options
   readonly #sequencer: Sequencer
   readonly #held: HeldFrames
+  readonly #decline = new DeclineWatch()
   #firstContentMs: number | undefined
 
   constructor(options: Options) {
@@ -86,8 +117,8 @@ export class TranslatedStream implements AnswerStream {
     const { frames, decoder } = this.#options
     for (const frame of rest.flatMap(chunk => frames.push(chunk).frames)) {
       for (const event of decoder.push(frame)) {
-        if (event.type !== 'error' && event.type !== 'degraded' && !this.#sequencer.hasEnded)
-          this.#sequencer.push(event)
+        if (event.type === 'error' || event.type === 'degraded' || event.type === 'declined') continue
+        if (!this.#sequencer.hasEnded) this.#sequencer.push(event)
       }
     }
     return this.#outcome('aborted')
@@ -102,8 +133,10 @@ export class TranslatedStream implements AnswerStream {
     for (const event of events) {
       if (event.type === 'error') return this.#fail(event.code, this.#options.clean(event.message))
       if (event.type === 'degraded') this.#options.degraded.push({ path: event.path, action: event.action })
+      else if (event.type === 'declined') this.#decline.declined()
       else this.#sequencer.push(event)
       if (this.#sequencer.hasEnded) {
+        if (this.#isGivenUp) return this.#refuse(declinedProblem)
         this.#held.end()
         return this.#outcome('completed')
       }
@@ -113,26 +146,36 @@ export class TranslatedStream implements AnswerStream {
 
   #onAnswerEvent(event: AnswerEvent): void {
     this.#held.add(this.#options.writer.take(event))
+    this.#decline.take(event)
     if (event.type === 'message_start') return
     if (event.type === 'block_start') this.#firstContentMs ??= performance.now() - this.#options.attempt.startedMs
-    this.#held.release()
+    if (!this.#mayGiveUp) this.#held.release()
+  }
+
+  /** True as long as all that has come may be the beginning of a refusal, and another model could answer. */
+  get #mayGiveUp(): boolean {
+    return this.#options.attempt.hasPolicyFallback === true && !this.#decline.hasAnswered
+  }
+
+  get #isGivenUp(): boolean {
+    return this.#mayGiveUp && !this.#held.isOpen && this.#sequencer.stopReason === 'refusal'
   }
 
   /** Before the first content an error is a refusal that can still be tried elsewhere; after it one frame tells of it. */
   #fail(code: ErrorCode, message: string): Outcome | Refusal {
-    const { writer, head, degraded } = this.#options
+    const { writer } = this.#options
     if (!this.#held.isOpen) {
       const seen = code === 'invalid_request' ? code : 'overloaded'
-      return refusalOf({
-        problem: { code: seen, message, reason: reasonOfText(message) },
-        write: writer.problem,
-        head,
-        degraded,
-      })
+      return this.#refuse({ code: seen, message, reason: reasonOfText(message) })
     }
     this.#held.add(writer.take({ type: 'error', code, message }))
     this.#held.end()
     return this.#outcome('failed')
+  }
+
+  #refuse(problem: Parts['problem']): Refusal {
+    const { writer, head, degraded } = this.#options
+    return refusalOf({ problem, write: writer.problem, head, degraded })
   }
 
   #fault(fault: string): string {

@@ -94,6 +94,17 @@ function parsed(body: Buffer): ReadMember {
   return name => answer[name]
 }
 
+/** The words of all formats for an answer that the model, or what watches over it, declines to give. */
+const declining = /"(refusal|content_filter|blockReason|finishReason)"/
+
+/** True for a whole answer in which `judge` finds no more than a refusal. Only one that may be such is parsed. */
+export const declinesBy =
+  (judge: (answer: Json) => boolean) =>
+  (body: Buffer): boolean =>
+    body.length < longestRefusal && declining.test(body.toString('latin1')) && judge(recordOf(readJson(body)))
+
+const longestRefusal = 64 * 1024
+
 const bytesPerToken = 4
 
 /** The JSON of a body; undefined when it is none. */

@@ -1,8 +1,9 @@
 import { anthropicError } from '../../../contract/errors.ts'
+import { recordsOf, textOf } from '../../platform/json.ts'
 import { editTopLevel, joined, type Parts, spliceString } from '../bytes/body-edit.ts'
 import { isClaude } from '../formats/shared/model-traits.ts'
 import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
-import { usageOfAnswer } from './answers.ts'
+import { declinesBy, usageOfAnswer } from './answers.ts'
 import { deniedOf } from './deny-table.ts'
 import { mayHoldForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
 import { errorFrame, pingFrame } from './stream-relay.ts'
@@ -13,6 +14,10 @@ import type { Wire, WireCall, WireRequest } from './wire.ts'
 export const anthropicAnswers = {
   createTap: createUsageTap,
   readAnswer: usageOfAnswer,
+  declines: declinesBy(
+    ({ stop_reason: reason, content }) =>
+      reason === 'refusal' && recordsOf(content).every(({ type }) => /^(redacted_)?thinking$/.test(textOf(type))),
+  ),
   ping: pingFrame,
   failure: errorFrame,
   errorBody: ({ code, message, requestId }) => Buffer.from(JSON.stringify(anthropicError(code, message, requestId))),

@@ -27,7 +27,7 @@ class ChatTap extends StreamTap {
     if (!text.includes('data:')) return
     const found = textStart.exec(text)
     if (found) this.countString(frame, found.index + found[0].length - 1)
-    if (this.isUnderWay && !this.isFinishing && !telling.test(text)) {
+    if (this.isUnderWay && this.isAnswering && !this.isFinishing && !telling.test(text)) {
       this.frames++
       return
     }
@@ -51,6 +51,8 @@ class ChatTap extends StreamTap {
     const choices = listOf(data['choices']).map(recordOf)
     for (const choice of choices) this.#onChoice(choice)
     if (this.end === undefined && choices.some(saysSomething)) this.isUnderWay = true
+    if (choices.some(isAnswer)) this.isAnswering = true
+    if (choices.some(isDeclined)) this.hasDeclined = true
     if (this.#choices.size > 0 && [...this.#choices.values()].every(isEnded => isEnded)) this.end ??= 'stop'
   }
 
@@ -66,6 +68,18 @@ function saysSomething({ delta, finish_reason: reason }: Readonly<Record<string,
   if (typeof reason === 'string') return true
   return Object.entries(recordOf(delta)).some(([name, value]) => name !== 'role' && hasSubstance(value))
 }
+
+/** True for a chunk's choice that holds more than what a refusal is made of. */
+function isAnswer({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean {
+  // A refusal in words ends as any other answer does.
+  if (typeof reason === 'string' && !/^(content_filter|stop)$/.test(reason)) return true
+  return Object.entries(recordOf(delta)).some(
+    ([name, value]) => name !== 'role' && name !== 'refusal' && hasSubstance(value),
+  )
+}
+
+const isDeclined = ({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean =>
+  reason === 'content_filter' || hasSubstance(recordOf(delta)['refusal'])
 
 function hasSubstance(value: unknown): boolean {
   if (Array.isArray(value) || typeof value === 'string') return value.length > 0

@@ -1,6 +1,7 @@
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
 import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
+import { isRefusedBy } from '../formats/gemini/read-answer.ts'
 import { faultOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'
 import type { UsageTap } from './wire.ts'
@@ -37,13 +38,19 @@ class GeminiTap extends StreamTap {
     const blocked = recordOf(chunk['promptFeedback'])['blockReason']
     const reason = nonEmptyText(candidate?.['finishReason']) ?? nonEmptyText(blocked)
     if (this.end === undefined && (parts.length > 0 || reason !== undefined)) this.isUnderWay = true
+    if (parts.some(isSaid)) this.isAnswering = true
     if (reason === undefined) return
+    if (isRefusedBy(reason) || blocked !== undefined) this.hasDeclined = true
+    else this.isAnswering = true
     this.stopReason = reason
     this.hasFinalCount ||= geminiUsageOf(chunk['usageMetadata'])?.output_tokens !== undefined
     // No event says that the stream is over: the reason is the last that must come.
     this.end ??= 'stop'
   }
 }
+
+/** True for a part that holds more than an empty text. */
+const isSaid = (part: Json): boolean => part['text'] !== ''
 
 /** What a chunk says that is too long to be kept, such as one with a picture: reason and counts stand at its end. */
 function remainsOf(frame: Buffer): Json | undefined {

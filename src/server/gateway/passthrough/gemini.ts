@@ -1,13 +1,14 @@
 import { googleError } from '../../../contract/gemini.ts'
-import { nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
+import { nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { type Splice, spliced } from '../bytes/body-edit.ts'
 import { openText, stringEnd } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { carrierStart } from '../formats/gemini/carried-state.ts'
+import { isRefusedBy } from '../formats/gemini/read-answer.ts'
 import { geminiUsageReader } from '../tokens/stated-usage.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import { geminiPath } from '../upstream/paths.ts'
-import { countedOr, readJson } from './answers.ts'
+import { countedOr, declinesBy, readJson } from './answers.ts'
 import { createGeminiTap } from './gemini-tap.ts'
 import type { Wire, WireCall } from './wire.ts'
 
@@ -27,6 +28,13 @@ export const rawGemini: Wire = {
       stopReason: nonEmptyText(candidate?.['finishReason']) ?? nonEmptyText(blocked),
     }
   },
+  declines: declinesBy(({ candidates, promptFeedback }) => {
+    const given = recordsOf(candidates)
+    const parts = given.flatMap(({ content }) => recordsOf(recordOf(content)['parts']))
+    const isBlocked = nonEmptyText(recordOf(promptFeedback)['blockReason']) !== undefined
+    const isRefused = given.some(({ finishReason }) => isRefusedBy(textOf(finishReason)))
+    return (isBlocked || isRefused) && parts.every(({ text, thought }) => text === '' || thought === true)
+  }),
   // Older clients of Google's cannot read the comments of event streams, so it is a chunk that says nothing.
   ping: frame({ candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }),
   failure: ({ code, message }) => frame(googleError(code, message)),

@@ -1,12 +1,12 @@
 import { openAiError } from '../../../contract/openai.ts'
 import { sseFrame } from '../../../contract/sse.ts'
-import { listOf, recordOf } from '../../platform/json.ts'
+import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { baseModelOf } from '../core/call.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { chatUsageOf, responsesUsageOf } from '../tokens/stated-usage.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { openAiHeaders } from '../upstream/headers.ts'
-import { countedOr, readJson, stopReasonOf } from './answers.ts'
+import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
 import { withUpstreamModel } from './anthropic-messages.ts'
 import { createChatTap } from './chat-tap.ts'
 import { createResponsesTap } from './responses-tap.ts'
@@ -45,12 +45,22 @@ export const openAiChat: Wire = {
       stopReason: typeof reason === 'string' ? reason : undefined,
     }
   },
+  declines: declinesBy(({ choices }) => {
+    const given = recordsOf(choices)
+    return given.length > 0 && given.every(isDeclinedChoice)
+  }),
   hidesThinking(target) {
     const { provider, capabilities } = target.deployment
     const isOpenAi = provider === 'openai' || provider === 'azure'
     return isOpenAi && (capabilities?.reasoning ?? thinking.test(baseModelOf(target)))
   },
   failure: ({ code, message }) => Buffer.from(`data: ${JSON.stringify(openAiError(code, message))}\n\n`),
+}
+
+function isDeclinedChoice({ message, finish_reason: reason }: Json): boolean {
+  const { content, tool_calls: calls, refusal } = recordOf(message)
+  const isSaid = listOf(calls).length > 0 || (Array.isArray(content) ? content.length > 0 : Boolean(content))
+  return !isSaid && (reason === 'content_filter' || Boolean(refusal))
 }
 
 /** OpenAI's Responses. Azure's base address is that of its v1 API, as for Chat Completions. */
@@ -64,6 +74,12 @@ export const openAiResponses: Wire = {
       stopReason: stopReasonOf(response),
     }
   },
+  declines: declinesBy(response => {
+    const items = recordsOf(response['output']).filter(({ type }) => type !== 'reasoning')
+    const parts = items.flatMap(({ type, content }) => (type === 'message' ? recordsOf(content) : [{ type }]))
+    const isEmpty = parts.length === 0 && stopReasonOf(response) === 'content_filter'
+    return isEmpty || (parts.length > 0 && parts.every(({ type }) => type === 'refusal'))
+  }),
   failure({ code, message }, frames) {
     const { error } = openAiError(code, message)
     // Each event of this format is numbered, from 0.
@@ -83,6 +99,7 @@ export const openAiResponseCounts: Wire = {
 export const openAiEmbeddings: Wire = {
   ...openAiRequests('/embeddings'),
   createTap: createChatTap,
+  declines: () => false,
   failure: openAiChat.failure,
   readAnswer(body) {
     const stated = chatUsageOf(recordOf(readJson(body))['usage'])

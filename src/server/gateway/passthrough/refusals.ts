@@ -50,13 +50,18 @@ export class RawRefusals {
     return { ...this.#ours(head, 'overloaded', message), status: 529, ...reasonIn(`${fault?.word} ${message}`) }
   }
 
+  /** A status of success, and then no more than that the model declines. */
+  declined(head: AnswerHead): Refusal {
+    return { ...this.#ours(head, 'invalid_request', 'the model declined to answer'), status: 400, reason: 'policy' }
+  }
+
   /** A status of success, and then something of no use: the rest of a sentence about the upstream. */
   unreadable(head: AnswerHead, what: string): Refusal {
     const { message } = upstreamFault(this.#options.attempt, what)
     return { ...this.#ours(head, 'upstream_unreachable', message), status: 502 }
   }
 
-  #ours(head: AnswerHead, code: 'overloaded' | 'upstream_unreachable', message: string) {
+  #ours(head: AnswerHead, code: 'overloaded' | 'upstream_unreachable' | 'invalid_request', message: string) {
     const { wire, attempt } = this.#options
     return {
       outcome: 'refused' as const,

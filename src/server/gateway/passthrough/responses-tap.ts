@@ -42,12 +42,15 @@ class ResponsesTap extends StreamTap {
       return
     }
     if (this.end === undefined) this.isUnderWay = true
+    if (this.stopReason === 'content_filter') this.hasDeclined = true
     this.end ??= 'stop'
   }
 
   #onProgress(name: string, frame: Buffer): void {
     if (this.end === undefined) this.isUnderWay = true
     this.hasContent = true
+    if (name.startsWith('response.refusal.')) this.hasDeclined = true
+    else if (!this.isAnswering) this.isAnswering = !isFrameOfItem(name, frame)
     // The ending tells of all of them, unless it is too long to be kept or never comes.
     const counter = providerCalls.get(name)
     if (counter) this.counts = { ...this.counts, [counter]: this.counts[counter] + 1 }
@@ -55,6 +58,14 @@ class ResponsesTap extends StreamTap {
     const at = frame.indexOf(deltaKey)
     if (at >= 0) this.countString(frame, at + deltaKey.length - 1)
   }
+}
+
+/** True for the beginning and the end of what a refusal is said in. */
+function isFrameOfItem(name: string, frame: Buffer): boolean {
+  if (/^response\.content_part\.(added|done)$/.test(name)) return true
+  if (!/^response\.output_item\.(added|done)$/.test(name)) return false
+  const { type } = recordOf(dataOf(frame)?.['item'])
+  return type === 'message' || type === 'reasoning'
 }
 
 const noCalls = { web_searches: 0, file_searches: 0 }

@@ -16,15 +16,17 @@ interface Options {
   readonly pingAfterMs: number
   /** How long a stream without content is held back. */
   readonly holdBackMs: number
+  /** True: what may be no more than a refusal to answer is held too, as long as the window. */
+  readonly holdsRefusals: boolean
   /** Called once, when the first content goes out. */
   readonly onFirstContent: () => void
 }
 
 /**
  * How an upstream's stream ended: `failed` with an error that the client has seen, `refused` with one before anything was
- * out, `cut` without any end.
+ * out, `declined` with nothing but a refusal to answer, and nothing out, `cut` without any end.
  */
-type StreamEnd = 'whole' | 'failed' | 'refused' | 'cut'
+type StreamEnd = 'whole' | 'failed' | 'refused' | 'declined' | 'cut'
 
 /** A stream that shows no content for longer than this is passed on all the same. */
 const maxHeldBytes = 64 * 1024
@@ -73,7 +75,8 @@ export class StreamRelay {
     this.#hold(ready)
     const { end, isUnderWay } = this.tap
     if (end === 'error' && !isUnderWay) return false
-    if ((isUnderWay || end === 'stop' || this.#heldBytes > maxHeldBytes) && !this.#open()) this.#block()
+    const isShown = this.#options.holdsRefusals ? this.tap.isAnswering : isUnderWay || end === 'stop'
+    if ((isShown || this.#heldBytes > maxHeldBytes) && !this.#open()) this.#block()
     return true
   }
 
@@ -95,6 +98,7 @@ export class StreamRelay {
     if (tap.end === undefined) return 'cut'
     if (!this.#isOpen) {
       if (tap.end === 'error' && !tap.isUnderWay) return 'refused'
+      if (this.#options.holdsRefusals && tap.hasDeclined && !tap.isAnswering) return 'declined'
       this.#open()
     }
     this.stop()

@@ -11,6 +11,8 @@ export abstract class StreamTap implements UsageTap {
   abstract readonly hasContent: boolean
   stopReason: string | undefined
   isUnderWay = false
+  isAnswering = false
+  hasDeclined = false
   end: UsageTap['end']
   fault: UpstreamFault | undefined
   frames = 0

@@ -37,6 +37,7 @@ export class RawStream implements AnswerStream {
     const { sink, head, wire, attempt } = options
     this.#relay = new StreamRelay({
       ...options,
+      holdsRefusals: attempt.hasPolicyFallback === true,
       scrub: bytes => scrubbed(bytes, attempt.target.deployment),
       open: () => sink.head(head.status, { ...typed(head, wire), ...streamHeaders }),
       onFirstContent: () => {
@@ -67,6 +68,8 @@ export class RawStream implements AnswerStream {
         return this.#relay.isOpen ? this.#tell('ended the stream before the answer was complete') : undefined
       case 'refused':
         return refusals.failedEarly(head, this.#relay.tap.fault)
+      case 'declined':
+        return refusals.declined(head)
     }
   }
 

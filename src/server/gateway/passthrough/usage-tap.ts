@@ -47,8 +47,10 @@ class MessagesTap extends StreamTap {
   #onProgress(name: string, frame: Buffer): void {
     if (this.end === undefined) this.isUnderWay = true
     if (name === 'content_block_delta') this.contentBytes += Math.max(0, frame.length - deltaOverheadBytes)
-    if (name.startsWith('content_block')) this.hasContent = true
-    else if (name === 'message_delta') this.#onDelta(frame)
+    if (name.startsWith('content_block')) {
+      this.hasContent = true
+      this.isAnswering = true
+    } else if (name === 'message_delta') this.#onDelta(frame)
     else if (name === 'message_stop') this.end ??= 'stop'
   }
 
@@ -58,7 +60,10 @@ class MessagesTap extends StreamTap {
     this.counts = withUsage(this.counts, stated)
     this.hasFinalCount ||= tokenCount(stated['output_tokens']) !== undefined
     const reason = recordOf(data?.['delta'])['stop_reason']
-    if (typeof reason === 'string') this.stopReason = reason
+    if (typeof reason !== 'string') return
+    this.stopReason = reason
+    if (reason === 'refusal') this.hasDeclined = true
+    else this.isAnswering = true
   }
 }
 

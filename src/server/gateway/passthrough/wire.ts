@@ -36,6 +36,10 @@ export interface UsageTap {
   /** True from the first frame on that shows an answer coming: before it an error can still be tried elsewhere. */
   readonly isUnderWay: boolean
   readonly hasContent: boolean
+  /** True once something has come that no refusal to answer holds. */
+  readonly isAnswering: boolean
+  /** True once the model has declined to answer. */
+  readonly hasDeclined: boolean
   /** How the stream ended: by the event that says so, by an error, or not yet. */
   readonly end: 'stop' | 'error' | undefined
   /** Of the error that ended the stream. */
@@ -77,6 +81,8 @@ export interface Wire {
   readonly ping: Buffer
   /** The frame or frames that tell a client that its stream broke, after `frames` others. Nothing follows. */
   failure(failure: WireFailure, frames: number): Buffer
+  /** True for a whole answer in which the model only declines. */
+  declines(body: Buffer): boolean
   /** The body of an answer that is an error. */
   errorBody(failure: WireFailure): Buffer
   /** An upstream's error body in the client's format; absent where all upstreams speak it. */

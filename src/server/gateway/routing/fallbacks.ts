@@ -7,6 +7,8 @@ export type FallbackReason = 'exhausted' | 'context_window' | 'policy'
 export interface FallbackPlan {
   /** The next name to try after `failed`; undefined when there is none left. Each name comes once in the life of a plan. */
   next(failed: FailedGroup, reason: FallbackReason): string | undefined
+  /** True when there is a name left to try after `failed`. */
+  hasNext(failed: FailedGroup, reason: FallbackReason): boolean
 }
 
 interface FailedGroup {
@@ -32,15 +34,19 @@ const maxFallbacks = 5
  */
 export function createFallbackPlan({ settings, asked, header, isServed }: Options): FallbackPlan {
   const used = new Set([asked.name])
+  const nextOf = (failed: FailedGroup, reason: FallbackReason): string | undefined => {
+    if (used.size > maxFallbacks) return undefined
+    const table = tableOf(settings, reason)
+    const names = [...namesOf(header), ...listOf(table, failed), ...listOf(table, asked)]
+    return names.find(candidate => !used.has(candidate) && isServed(candidate))
+  }
   return {
     next(failed, reason) {
-      if (used.size > maxFallbacks) return undefined
-      const table = tableOf(settings, reason)
-      const names = [...namesOf(header), ...listOf(table, failed), ...listOf(table, asked)]
-      const name = names.find(candidate => !used.has(candidate) && isServed(candidate))
+      const name = nextOf(failed, reason)
       if (name !== undefined) used.add(name)
       return name
     },
+    hasNext: (failed, reason) => nextOf(failed, reason) !== undefined,
   }
 }
 

@@ -142,7 +142,8 @@ class Journey {
     return { name, members, failed: new Map(), retries: this.#trip.settings.retries }
   }
 
-  #try(served: Served, { members }: Group): Promise<Outcome | Failure> {
+  #try(served: Served, group: Group): Promise<Outcome | Failure> {
+    const { members } = group
     const { call, ask, ownHeaders, startedMs, settings } = this.#trip
     this.#attempts++
     const attempt: Attempt = {
@@ -155,6 +156,7 @@ class Journey {
         'x-switchyard-attempts': String(this.#attempts),
       },
       startedMs,
+      ...(this.#hasPolicyFallback(group) && { hasPolicyFallback: true }),
     }
     this.#attempt = attempt
     const { lane } = served
@@ -218,15 +220,27 @@ class Journey {
   /** The group of the next fallback that anybody serves. */
   #groupAfter(failed: Group, reason: FallbackReason | 'final'): Group | undefined {
     if (reason === 'final') return undefined
+    const name = this.#planFrom(failed).next(labelOf(failed), reason)
+    return name === undefined ? undefined : this.#group(name, this.#trip.groupOf(name))
+  }
+
+  /** The first group that is asked is the one that the call names. */
+  #planFrom(group: Group): FallbackPlan {
     const { settings, groupOf, call } = this.#trip
     this.#plan ??= createFallbackPlan({
       settings,
-      asked: labelOf(failed),
+      asked: labelOf(group),
       header: [call.headers['x-switchyard-fallbacks']].flat()[0],
       isServed: name => groupOf(name).length > 0,
     })
-    const name = this.#plan.next(labelOf(failed), reason)
-    return name === undefined ? undefined : this.#group(name, groupOf(name))
+    return this.#plan
+  }
+
+  #hasPolicyFallback(group: Group): boolean {
+    const { settings, call } = this.#trip
+    const hasHeader = call.headers['x-switchyard-fallbacks'] !== undefined
+    if (!hasHeader && Object.keys(settings.policyFallbacks).length === 0) return false
+    return this.#planFrom(group).hasNext(labelOf(group), 'policy')
   }
 
   #overloaded(): AppError {

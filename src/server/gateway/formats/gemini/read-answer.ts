@@ -163,6 +163,9 @@ const refusals = new Set([
   'IMAGE_RECITATION',
 ])
 
+/** True for a `finishReason` by which the model, or what watches over it, declines to answer. */
+export const isRefusedBy = (reason: string): boolean => refusals.has(reason)
+
 const faults = new Set([
   'MALFORMED_FUNCTION_CALL',
   'MALFORMED_RESPONSE',

@@ -148,6 +148,7 @@ class ChoiceReader {
     if (typeof content === 'string') this.#say('text', content, events)
     else if (Array.isArray(content)) this.#sayParts(content, events)
     if (typeof refusal === 'string' && refusal !== '') {
+      if (!this.#hasRefused) events.push({ type: 'declined' })
       this.#hasRefused = true
       this.#say('text', refusal, events)
     }

@@ -87,6 +87,7 @@ export class AnswerReader {
 
   /** The model declines to answer. */
   refuse(): void {
+    if (!this.#hasRefused) this.#blocks.say({ type: 'declined' })
     this.#hasRefused = true
   }
 
