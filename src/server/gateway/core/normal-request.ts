@@ -1,4 +1,6 @@
-import { recordOf, textOf } from '../../platform/json.ts'
+import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
+import { withBreakpoint } from '../formats/shared/extras.ts'
+import { takesCacheBreakpoints } from '../formats/shared/model-traits.ts'
 import { withinAnswerLimit, withinCapabilities, withinSamplingRanges } from './answer-settings.ts'
 import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
@@ -39,6 +41,7 @@ const steps: readonly Step[] = [
   withTrimmedPrefill,
   withImageTypes,
   withClaudeSchema,
+  withCacheBreakpoints,
   withinAnswerLimit,
   withinSamplingRanges,
 ]
@@ -75,3 +78,42 @@ function withoutBillingHeader(request: CanonicalRequest, { note }: StepOptions):
   const kept = blocks.filter(block => !isBilling(block))
   return kept.length === 0 ? rest : { ...request, system: kept }
 }
+
+/** OpenAI writes four for a request, of which it sets one itself, near the end of the prompt. */
+const mostBreakpoints = 3
+
+/**
+ * The request with the client's marks of its cache as breakpoints, where the model has such: on instructions, on what the user
+ * says and on results, the first ones of too many. Tools and the model's own words cannot have any.
+ */
+function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  if (!takesCacheBreakpoints(target)) return request
+  let left = mostBreakpoints
+  const settled = (block: unknown, path: string, isTaken: boolean): unknown => {
+    if (!isRecord(block)) return block
+    const isResult = block['type'] === 'tool_result'
+    const inside = isResult ? withEntries(block, 'content', (part, at) => settled(part, `${path}.content.${at}`, true)) : block
+    const { cache_control: mark, ...rest } = inside
+    if (mark === undefined) return inside
+    if (!isRecord(mark)) return rest
+    if (!isTaken || left === 0) {
+      note(`${path}.cache_control`, 'dropped')
+      return rest
+    }
+    left--
+    // All entries live for half an hour, which is longer than the usual five minutes.
+    if (mark['ttl'] === '1h') note(`${path}.cache_control.ttl`, 'dropped')
+    return withBreakpoint(rest)
+  }
+  const { cache_control: _, ...unmarked } = request
+  const inTools = withEntries(unmarked, 'tools', (tool, at) => settled(tool, `tools.${at}`, false))
+  const inSystem = withEntries(inTools, 'system', (block, at) => settled(block, `system.${at}`, true))
+  return withEntries(inSystem, 'messages', (message, at) => settledMessage(message, `messages.${at}.content`, settled))
+}
+
+type Settle = (block: unknown, path: string, isTaken: boolean) => unknown
+
+const settledMessage = (message: unknown, path: string, settled: Settle): unknown =>
+  isRecord(message)
+    ? withEntries(message, 'content', (block, at) => settled(block, `${path}.${at}`, message['role'] !== 'assistant'))
+    : message

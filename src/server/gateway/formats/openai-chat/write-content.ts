@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
-import { detailOf } from '../shared/extras.ts'
+import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 
 /** A message of a Chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
@@ -46,8 +46,12 @@ export function loseCacheControl({ block, path }: Placed, { lose }: Conversion):
 
 /** The parts that say what a block of a user, or of a tool's result, says; none for a block that had to be dropped. */
 export function partsOf(placed: Placed, conversion: Conversion): readonly Part[] {
-  const { block, path } = placed
   loseCacheControl(placed, conversion)
+  return withBreakpointOf(placed.block, unmarkedParts(placed, conversion))
+}
+
+function unmarkedParts(placed: Placed, conversion: Conversion): readonly Part[] {
+  const { block, path } = placed
   switch (block['type']) {
     case 'text':
       return textParts(textOf(block['text']))
@@ -68,10 +72,10 @@ export function partsOf(placed: Placed, conversion: Conversion): readonly Part[]
 /** Texts in one, without the empty ones. */
 export const joinedText = (texts: readonly string[]): string => texts.filter(text => text !== '').join(between)
 
-/** One string where all parts are text, which every server understands; else the parts. */
+/** One string where all parts are text and none ends a prefix, which every server understands; else the parts. */
 export function contentOf(parts: readonly Part[]): string | readonly Part[] {
   const texts = parts.map(part => (part.type === 'text' ? part.text : undefined))
-  return texts.every(text => text !== undefined) ? joinedText(texts) : parts
+  return texts.every(text => text !== undefined) && !parts.some(endsPrefix) ? joinedText(texts) : parts
 }
 
 const textParts = (text: string): readonly Part[] => (text === '' ? [] : [{ type: 'text', text }])

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, textOf } from '../../../platform/json.ts'
+import { endsPrefix, hasBreakpoint, withBreakpoint, withBreakpointOf } from '../shared/extras.ts'
 import { reasoningFieldIn } from './reasoning.ts'
 import { upstreamCallId } from './tool-calls.ts'
 import {
@@ -50,13 +51,14 @@ export function chatMessages(request: Json, conversion: Conversion): readonly Ch
 /** One message of all the texts, in order; none without text. */
 function systemMessages(content: unknown, path: string, conversion: Conversion): ChatMessage[] {
   if (content == null) return []
-  const texts = blocksOf(content, path).map(placed => {
+  const parts = blocksOf(content, path).flatMap(placed => {
     loseCacheControl(placed, conversion)
-    if (placed.block['type'] !== 'text') conversion.lose(placed.path, 'dropped')
-    return textOf(placed.block['text'])
+    const { block } = placed
+    if (block['type'] !== 'text') conversion.lose(placed.path, 'dropped')
+    const text = textOf(block['text'])
+    return text === '' ? [] : withBreakpointOf(block, [{ type: 'text' as const, text }])
   })
-  const text = joinedText(texts)
-  return text === '' ? [] : [{ role: 'system', content: text }]
+  return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts) }]
 }
 
 /** Two assistant turns in a row are one: else the results of the first would not follow their calls. */
@@ -169,12 +171,15 @@ function toolResult(placed: Placed, conversion: Conversion): ToolResult {
   const moved = parts.filter(part => part.type !== 'text')
   for (const type of new Set(moved.map(part => part.type))) conversion.lose(path, kinds[type].action)
   const text = joinedText(parts.map(part => (part.type === 'text' ? part.text : kinds[part.type].placeholder)))
+  const said = block['is_error'] === true ? failed(text) : text || '(no output)'
+  const isMarked = hasBreakpoint(block) || parts.some(part => part.type === 'text' && endsPrefix(part))
   const label: Part = { type: 'text', text: `From the result of tool call ${upstreamCallId(callId)}:` }
   return {
     message: {
       role: 'tool',
       tool_call_id: upstreamCallId(callId),
-      content: block['is_error'] === true ? failed(text) : text || '(no output)',
+      // A mark inside stands for all of it: what is joined has one end.
+      content: isMarked ? withBreakpointOf(withBreakpoint({}), [{ type: 'text', text: said }]) : said,
     },
     moved: moved.length === 0 ? [] : [label, ...moved],
   }

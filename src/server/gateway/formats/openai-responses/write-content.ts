@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
-import { detailOf } from '../shared/extras.ts'
+import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 import type { Note } from './conversion.ts'
 
 /** A part of a user message or of a tool's output. */
@@ -21,7 +21,10 @@ export function blocksOf(content: unknown, path: string): readonly Json[] {
 }
 
 /** A block as parts of input; `path` is the block's. Throws for a block that has no equivalent. */
-export function inputParts(block: Json, path: string, note: Note): readonly InputPart[] {
+export const inputParts = (block: Json, path: string, note: Note): readonly InputPart[] =>
+  withBreakpointOf(block, unmarkedParts(block, path, note))
+
+function unmarkedParts(block: Json, path: string, note: Note): readonly InputPart[] {
   switch (block['type']) {
     case 'text':
       return textParts(textOf(block['text']))
@@ -89,15 +92,15 @@ function searchResultText(block: Json): string {
 
 const failed = 'The tool call failed:'
 
-/** The output of a tool call: a string where there is only text, never an empty one. `path` is the result's block. */
+/** The output of a tool call: a string where there is only text without marks, never an empty one. `path` is the result's block. */
 export function toolOutput(result: Json, path: string, note: Note): string | readonly InputPart[] {
   const { content, is_error: isError } = result
   const blocks = content === undefined || content === null ? [] : blocksOf(content, `${path}.content`)
   const said = blocks.flatMap((block, index) => inputParts(block, `${path}.content.${index}`, note))
-  const parts = [
+  const parts = withBreakpointOf(result, [
     ...(isError === true ? textParts(failed) : []),
     ...(said.length === 0 ? textParts('(no output)') : said),
-  ]
-  const texts = parts.flatMap(part => (part.type === 'input_text' ? [part.text] : []))
+  ])
+  const texts = parts.flatMap(part => (part.type === 'input_text' && !endsPrefix(part) ? [part.text] : []))
   return texts.length === parts.length ? texts.join('\n') : parts
 }

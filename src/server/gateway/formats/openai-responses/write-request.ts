@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
-import { compact, isRecord, type Json, recordOf, textIn, textOf } from '../../../platform/json.ts'
+import { compact, isRecord, type Json, recordOf, recordsOf, textIn, textOf } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
-import { extrasOf } from '../shared/extras.ts'
+import { extrasOf, hasBreakpoint, withBreakpointOf } from '../shared/extras.ts'
 import { fitsStrict, type ModelTraits, type Note, traitsOf } from './conversion.ts'
 import { reasoningField } from './reasoning.ts'
-import { blocksOf, noEquivalent } from './write-content.ts'
+import { blocksOf, noEquivalent, textParts } from './write-content.ts'
 import { inputItems } from './write-input.ts'
 
 /** The call of `POST /responses` for a request in Anthropic's format. Nothing is stored upstream. */
@@ -46,10 +46,13 @@ export function countRequest(request: CanonicalRequest, context: CodecContext): 
 function promptFields(request: Json, context: CodecContext, note: Note): Record<string, unknown> {
   const { reasoning } = context
   const traits = traitsOf(context)
+  const marked = markedInstructions(request['system'])
+  const openReasoning = traits.reasons ? reasoning.open : reasoning.openOwn
+  const input = inputItems(request['messages'], { note, openReasoning })
   return compact({
     model: context.upstreamModel,
-    instructions: instructionsOf(request['system']),
-    input: inputItems(request['messages'], { note, openReasoning: traits.reasons ? reasoning.open : reasoning.openOwn }),
+    instructions: marked ? undefined : instructionsOf(request['system']),
+    input: marked ? [marked, ...input] : input,
     ...toolFields(request, note),
     reasoning: reasoningField(request, traits, note),
     text: withVerbosity(textField(request, note), extrasOf(request)['verbosity']),
@@ -64,6 +67,20 @@ function instructionsOf(system: unknown): string | undefined {
     throw noEquivalent(`system.${index}`, `a system block of type ${textOf(block['type']).slice(0, 100)}`)
   })
   return texts.filter(text => text !== '').join('\n\n') || undefined
+}
+
+/**
+ * Instructions with marks of the cache as an item of the input, since the field for them takes none; undefined without marks.
+ * Joined, the parts are the text that the field would have.
+ */
+function markedInstructions(system: unknown): Json | undefined {
+  if (!recordsOf(system).some(hasBreakpoint)) return undefined
+  const blocks = blocksOf(system, 'system').filter(block => textOf(block['text']) !== '')
+  const content = blocks.flatMap((block, index) => {
+    const between = index < blocks.length - 1 ? '\n\n' : ''
+    return withBreakpointOf(block, textParts(`${textOf(block['text'])}${between}`))
+  })
+  return { type: 'message', role: 'system', content }
 }
 
 /** The least that the API takes. */

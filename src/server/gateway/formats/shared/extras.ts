@@ -8,15 +8,18 @@ import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts
 const carriedBy: Partial<Record<Protocol, readonly string[]>> = {
   'openai-chat': [
     ...['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'prediction', 'metadata'],
-    ...['service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'verbosity'],
+    ...['service_tier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'verbosity'],
   ],
-  'openai-responses': ['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'verbosity'],
+  'openai-responses': [
+    ...['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'verbosity'],
+  ],
   gemini: ['seed', 'presence_penalty', 'frequency_penalty'],
 }
 
 /** Servers that are only compatible may refuse what is OpenAI's own. */
 const ownOfOpenAi: ReadonlySet<string> = new Set([
-  ...['prediction', 'metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'verbosity'],
+  ...['prediction', 'metadata', 'service_tier', 'verbosity'],
+  ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
 ])
 const takesOwn: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
 
@@ -51,3 +54,21 @@ export const withDetail = <T extends Json>(block: T, given: unknown): T =>
 
 /** How closely an image block is to be looked at; undefined where its client left that to the model. */
 export const detailOf = (block: Json): string | undefined => textIn((block as { readonly [detail]?: unknown })[detail])
+
+const breakpoint = Symbol('breakpoint')
+
+/** A block that ends a prefix which OpenAI's newer models cache. */
+export const withBreakpoint = (block: Json): Json => ({ ...block, [breakpoint]: true })
+
+/** True for a block at whose end the prompt's cache breaks. */
+export const hasBreakpoint = (block: Json): boolean =>
+  (block as { readonly [breakpoint]?: boolean })[breakpoint] === true
+
+/** The parts that a block was made into, of which the last ends the prefix where the block does. */
+export function withBreakpointOf<T extends object>(block: Json, parts: readonly T[]): readonly T[] {
+  const last = hasBreakpoint(block) ? parts.at(-1) : undefined
+  return last ? [...parts.slice(0, -1), { ...last, prompt_cache_breakpoint: { mode: 'explicit' } }] : parts
+}
+
+/** True for a part at whose end the prompt's cache breaks: it cannot be joined with what follows. */
+export const endsPrefix = (part: object): boolean => 'prompt_cache_breakpoint' in part

@@ -62,6 +62,16 @@ function claudeVersion(model: string): number | undefined {
 export const isOpenAiFormat = (protocol: Target['protocol']): boolean =>
   protocol === 'openai-chat' || protocol === 'openai-responses'
 
+/** Those at which OpenAI's models know what is OpenAI's own; compatible servers may refuse it. */
+const sellers: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
+
+/** True for GPT-5.6 and later, which cache up to the breakpoints of a prompt. Source: OpenAI, Prompt caching. */
+export function takesCacheBreakpoints(target: Target): boolean {
+  const [, major, minor = '0'] = /^(?:openai\/)?gpt-(\d+)(?:\.(\d+))?/.exec(baseModelOf(target).toLowerCase()) ?? []
+  const isNew = major !== undefined && Number(major) * 100 + Number(minor) >= 506
+  return isNew && isOpenAiFormat(target.protocol) && sellers.has(target.deployment.provider)
+}
+
 /** True for protocols whose requests are the canonical request itself. */
 export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
   protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
