@@ -1,3 +1,5 @@
+import type { Json } from '../../platform/json.ts'
+
 /** Something of a request or an answer that an upstream's protocol could not carry as it was. */
 export interface Degradation {
   /** Where it stood, such as `top_k` or `messages.3.content.1`. */
@@ -6,12 +8,49 @@ export interface Degradation {
   readonly action: string
 }
 
-/** What a client calls settings of a canonical request, such as `generationConfig.topP` for `top_p`. */
+/**
+ * What a client calls settings of a canonical request, such as `generationConfig.topP` for `top_p`, and after a `*` fields of
+ * its blocks and tools, such as `.parameters` for `*.input_schema`.
+ */
 export type OwnNames = Readonly<Record<string, string>>
 
+const origin = Symbol('origin')
+
+/** Notes in a new part of a canonical request where its client has it, such as `input.3`; what was noted before stays. */
+export function placed<T extends object>(part: T, path: string): T {
+  const noted = part as { [origin]?: string }
+  noted[origin] ??= path
+  return part
+}
+
+const originOf = (part: unknown): string | undefined =>
+  typeof part === 'object' && part !== null ? (part as { readonly [origin]?: string })[origin] : undefined
+
+/** What a block came from as a whole: the message or item of the client's that holds it. */
+export const placeOfMessage = (block: object | undefined): string => originOf(block)?.match(/^\w+\.\d+/)?.[0] ?? ''
+
 /** Degradations of a canonical request in the words of the client that sent it. */
-export const inOwnNames = (degradations: readonly Degradation[], names: OwnNames): readonly Degradation[] =>
-  degradations.map(degradation => ({ ...degradation, path: names[degradation.path] ?? degradation.path }))
+export const inOwnNames = (
+  degradations: readonly Degradation[],
+  names: OwnNames,
+  request: Json,
+): readonly Degradation[] => degradations.map(({ path, action }) => ({ path: ownPath(path, names, request), action }))
+
+function ownPath(path: string, names: OwnNames, request: Json): string {
+  const named = names[path]
+  if (named !== undefined) return named
+  const steps = path.split('.')
+  let part: unknown = request
+  let found: { readonly own: string; readonly depth: number } | undefined
+  for (const [at, step] of steps.entries()) {
+    part = (part as Json | undefined | null)?.[step]
+    const own = originOf(part)
+    if (own) found = { own, depth: at + 1 }
+  }
+  if (!found) return path
+  const rest = steps.slice(found.depth).map(step => `.${step}`).join('')
+  return `${found.own}${names[`*${rest}`] ?? rest}`
+}
 
 const maxPairs = 20
 const maxBytes = 1024

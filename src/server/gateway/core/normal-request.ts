@@ -6,7 +6,7 @@ import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
 import type { CanonicalRequest } from './codec.ts'
-import type { Degradation } from './degradations.ts'
+import { type Degradation, inOwnNames, type OwnNames } from './degradations.ts'
 import {
   type StepOptions,
   withImageTypes,
@@ -22,7 +22,7 @@ import { type ToolNames, withLegalNames } from './tool-names.ts'
 export interface NormalRequest {
   /** The request itself when nothing had to change. */
   readonly request: CanonicalRequest
-  /** What changed, but for names of tools: the answer restores those. */
+  /** What changed, in the client's own names, but for names of tools: the answer restores those. */
   readonly degraded: readonly Degradation[]
   readonly names: ToolNames
 }
@@ -48,14 +48,14 @@ const steps: readonly Step[] = [
 
 /**
  * Returns `request`, in Anthropic's vocabulary, without what clients send by habit and upstreams refuse, misread or do
- * not cache. Every translated call passes here before its upstream's format writes it.
+ * not cache. Every translated call passes here before its upstream's format writes it. What changed is named as its client does.
  */
-export function normalRequest(request: CanonicalRequest, target: Target): NormalRequest {
+export function normalRequest(request: CanonicalRequest, target: Target, names: OwnNames = {}): NormalRequest {
   const degraded: Degradation[] = []
-  const note = (path: string, action: string): void => {
-    degraded.push({ path, action })
-  }
-  const normal = steps.reduce((last, step) => step(last, { target, note }), request)
+  const normal = steps.reduce((last, step) => {
+    const note = (path: string, action: string): void => void degraded.push(...inOwnNames([{ path, action }], names, last))
+    return step(last, { target, note })
+  }, request)
   return { ...withLegalNames(normal, target.protocol), degraded }
 }
 

@@ -46,10 +46,10 @@ export function createTranslatedLane(options: Options): Lane {
   return async (attempt, sink) => {
     const { call, target } = attempt
     const { body, writer, degraded: unread, ownNames } = client(parsedObject(call.body), clientContext(attempt))
-    const { request, names, degraded: changed } = normalRequest(body, target)
+    const { request, names, degraded: changed } = normalRequest(body, target, ownNames)
     const context = contextOf(attempt, options)
     const upstream = codec.request(request, context)
-    const degraded: Degradation[] = [...unread, ...inOwnNames([...changed, ...upstream.degraded], ownNames)]
+    const degraded: Degradation[] = [...unread, ...changed, ...inOwnNames(upstream.degraded, ownNames, request)]
     const shown = withDegradedHeader(attempt, degraded)
     const reader = createTranslatedReader({
       ...options,
@@ -88,8 +88,8 @@ export function createCountLane(options: CountOptions): Lane {
       degraded: unread,
       ownNames,
     } = client.read(parsedObject(attempt.call.body), clientContext(attempt))
-    const { request, degraded: changed } = normalRequest(body, attempt.target)
-    const degraded = [...unread, ...inOwnNames(changed, ownNames)]
+    const { request, degraded: changed } = normalRequest(body, attempt.target, ownNames)
+    const degraded = [...unread, ...changed]
     const shown = withDegradedHeader(attempt, degraded)
     const estimate = () => answerCount(shown, sink, client.write(estimateInputTokens(request)))
     if (!codec?.counting) return estimate()

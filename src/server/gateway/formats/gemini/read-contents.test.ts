@@ -11,7 +11,9 @@ function convert(contents: readonly object[]) {
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
   const conversation = createConversation(note)
   addContents(contents, { conversation, note })
-  return { messages: conversation.finish().messages, degraded: degradedHeader(degraded) }
+  const { messages } = conversation.finish()
+  // Without the places of its parts, which no body shows.
+  return { messages: JSON.parse(JSON.stringify(messages)) as typeof messages, degraded: degradedHeader(degraded) }
 }
 
 const text = (said: string) => ({ type: 'text', text: said })

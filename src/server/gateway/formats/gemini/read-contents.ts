@@ -36,7 +36,7 @@ export function addContents(contents: readonly unknown[], { conversation, note }
     for (const [index, part] of partsOf(content, path).entries()) {
       const place = { path: `${path}.parts.${index}`, calls, note, thoughts }
       if (!isRecord(part)) throw invalid(`${place.path} must be an object`)
-      conversation.add(role, role === 'user' ? userBlocks(part, place) : modelBlocks(part, place))
+      conversation.add(role, role === 'user' ? userBlocks(part, place) : modelBlocks(part, place), place.path)
     }
   }
   thoughts.lose()

@@ -62,6 +62,9 @@ const ownNames: OwnNames = {
   'output_config.format': 'generationConfig.responseSchema',
   tool_choice: 'toolConfig',
   system: 'systemInstruction',
+  '*.input_schema': '.parameters',
+  '*.source': '',
+  '*.id': '.functionCall.id',
 }
 
 /** Counts tokens for Google's clients. */

@@ -1,6 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
+import { placed } from '../../core/degradations.ts'
 import { isAnthropics, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import { createToolSet, objectSchema, type ToolSet, toolCallId, toolChoice, toolName } from '../shared/tools.ts'
@@ -77,7 +78,7 @@ function addTools(tools: ToolSet, given: unknown, place: Place): void {
       for (const [at, declaration] of listIn(value, path).entries())
         addFunction(recordOf(declaration), { ...place, path: `${path}.${at}` })
     } else if ((name === 'googleSearch' || name === 'googleSearchRetrieval') && isAnthropics(place.target))
-      tools.addHosted(webSearchTool)
+      tools.addHosted(placed({ ...webSearchTool }, path))
     else throw invalid(`${path} cannot be served by this model`)
   }
 }
@@ -91,7 +92,7 @@ function addFunction(declaration: Json, { path, tools, note, allowed }: Place): 
   const schema = isAbsent(parameters)
     ? field(declaration, 'parametersJsonSchema')
     : jsonSchemaOf(parameters, `${path}.parameters`)
-  tools.add({ kind: 'function', name }, { description: textIn(description), schema: objectSchema(schema) })
+  tools.add({ kind: 'function', name }, { description: textIn(description), schema: objectSchema(schema), path })
 }
 
 interface Call {

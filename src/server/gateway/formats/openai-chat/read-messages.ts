@@ -10,6 +10,7 @@ import {
   resultBlock,
   textBlocks,
 } from '../shared/content-parts.ts'
+import { placed } from '../../core/degradations.ts'
 import type { Conversation } from '../shared/conversation.ts'
 import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
@@ -45,16 +46,16 @@ function addMessage(message: Json, place: Place): void {
       conversation.addSystem(read(), path)
       break
     case 'user':
-      conversation.add('user', read())
+      conversation.add('user', read(), path)
       break
     case 'assistant':
-      conversation.add('assistant', markedAtEnd(assistantBlocks(message, place), message))
+      conversation.add('assistant', markedAtEnd(assistantBlocks(message, place), message), path)
       break
     case 'tool':
-      conversation.add('user', resultOf(message, message['tool_call_id'], `${path}.tool_call_id`, path))
+      conversation.add('user', resultOf(message, message['tool_call_id'], `${path}.tool_call_id`, path), path)
       break
     case 'function':
-      conversation.add('user', resultOf(message, place.calls.get(String(message['name'])), `${path}.name`, path))
+      conversation.add('user', resultOf(message, place.calls.get(String(message['name'])), `${path}.name`, path), path)
       break
     default:
       throw invalid(`${path}.role must be system, developer, user, assistant or tool`)
@@ -100,7 +101,8 @@ function assistantBlocks(message: Json, { path, note, calls }: Place): readonly 
   if (isAbsent(toolCalls)) return blocks
   if (!Array.isArray(toolCalls)) throw invalid(`${path}.tool_calls must be an array`)
   for (const [at, call] of toolCalls.entries()) {
-    const block = callBlock(recordOf(call), `${path}.tool_calls.${at}`, note)
+    const own = `${path}.tool_calls.${at}`
+    const block = placed(callBlock(recordOf(call), own, note), own)
     calls.set(String(block['name']), String(block['id']))
     blocks.push(block)
   }

@@ -55,6 +55,9 @@ const ownNames: OwnNames = {
   'output_config.format': 'response_format',
   'tool_choice.disable_parallel_tool_use': 'parallel_tool_calls',
   'metadata.user_id': 'user',
+  '*.input_schema': '.parameters',
+  '*.source': '',
+  '*.detail': '.image_url.detail',
 }
 const newerNames: OwnNames = { ...ownNames, max_tokens: 'max_completion_tokens' }
 

@@ -71,7 +71,7 @@ function addTool(tools: ToolSet, tool: unknown, place: Place): void {
     if (allowed && !allowed.has(name)) return
     const grammar = recordOf(recordOf(format)['grammar'])
     const told = customDescription(description, grammar)
-    tools.add({ kind: 'custom', name }, { description: told, schema: textSchema, mark })
+    tools.add({ kind: 'custom', name }, { description: told, schema: textSchema, mark, path })
     return
   }
   if (type !== 'function') throw invalid(`${path}.type ${String(type)} cannot be served by this model`)
@@ -90,6 +90,7 @@ function addFunction(tools: ToolSet, called: unknown, { path, note, takesStrict,
       schema: objectSchema(parameters),
       mark: cacheMark(recordOf(called)),
       strict: takesStrict && strict === true ? true : undefined,
+      path,
     },
   )
 }

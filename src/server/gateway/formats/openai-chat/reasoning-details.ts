@@ -1,5 +1,6 @@
 import { isAbsent, isRecord, type Json, textIn } from '../../../platform/json.ts'
 import type { Block } from '../shared/content-parts.ts'
+import { placed } from '../../core/degradations.ts'
 import type { Note } from '../shared/settings.ts'
 
 /**
@@ -38,7 +39,7 @@ export function thinkingBlocks(details: unknown, path: string, note: Note): read
   return list.flatMap((detail, at) => {
     const block = isRecord(detail) ? thinkingBlock(detail) : undefined
     if (!block) note(`${path}.${at}`)
-    return block ?? []
+    return block ? placed(block, `${path}.${at}`) : []
   })
 }
 

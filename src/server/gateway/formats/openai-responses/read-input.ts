@@ -19,7 +19,7 @@ import { openedThinking } from './reasoning.ts'
 /** Adds the input of a Responses request to a conversation. */
 export function addInput(input: unknown, conversation: Conversation, note: Note): void {
   if (typeof input === 'string') {
-    conversation.add('user', textBlocks(input))
+    conversation.add('user', textBlocks(input), 'input')
     return
   }
   const callIds = new Map<unknown, string>()
@@ -47,19 +47,19 @@ function addItem(item: Json, place: Place): void {
       break
     case 'reasoning': {
       const thinking = openedThinking(item['encrypted_content'])
-      if (thinking) conversation.add('assistant', [thinking])
+      if (thinking) conversation.add('assistant', [thinking], path)
       else note(path)
       break
     }
     case 'function_call':
-      conversation.add('assistant', [callBlock(item, inputOf(item['arguments'], `${path}.arguments`, note), path)])
+      conversation.add('assistant', [callBlock(item, inputOf(item['arguments'], `${path}.arguments`, note), path)], path)
       break
     case 'custom_tool_call':
-      conversation.add('assistant', [callBlock(item, { input: textIn(item['input']) ?? '' }, path)])
+      conversation.add('assistant', [callBlock(item, { input: textIn(item['input']) ?? '' }, path)], path)
       break
     case 'function_call_output':
     case 'custom_tool_call_output':
-      conversation.add('user', [outputBlock(item['call_id'], item['output'], path)])
+      conversation.add('user', [outputBlock(item['call_id'], item['output'], path)], path)
       break
     case 'item_reference':
       throw invalid(`${path}: nothing is stored here, so items cannot be referred to; send the item itself`)
@@ -79,18 +79,18 @@ function addOther(type: string, item: Json, { path, conversation, note, callIds 
   }
   const callId = textIn(item['call_id']) ?? callIds.get(item['id']) ?? item['id']
   if (type.endsWith('_output')) {
-    conversation.add('user', [outputBlock(callId, found.tool.outputOf(item), path)])
+    conversation.add('user', [outputBlock(callId, found.tool.outputOf(item), path)], path)
     return
   }
   if (typeof callId === 'string') callIds.set(item['id'], callId)
   const called = { call_id: callId, name: found.type }
-  conversation.add('assistant', [callBlock(called, found.tool.inputOf(item), path)])
+  conversation.add('assistant', [callBlock(called, found.tool.inputOf(item), path)], path)
 }
 
 function addMessage({ role, content }: Json, { path, conversation }: Place): void {
   const blocks = blocksOf(content, `${path}.content`)
   if (role === 'system' || role === 'developer') conversation.addSystem(blocks, path)
-  else if (role === 'user' || role === 'assistant') conversation.add(role, blocks)
+  else if (role === 'user' || role === 'assistant') conversation.add(role, blocks, path)
   else throw invalid(`${path}.role must be system, developer, user or assistant`)
 }
 

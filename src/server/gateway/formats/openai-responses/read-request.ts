@@ -52,6 +52,9 @@ const ownNames: OwnNames = {
   'output_config.format': 'text.format',
   'tool_choice.disable_parallel_tool_use': 'parallel_tool_calls',
   'metadata.user_id': 'safety_identifier',
+  '*.input_schema': '.parameters',
+  '*.source': '',
+  '*.id': '.call_id',
 }
 
 /** Counts tokens for clients of OpenAI's Responses. */

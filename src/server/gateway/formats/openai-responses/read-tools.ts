@@ -1,6 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
+import { placed } from '../../core/degradations.ts'
 import { isAnthropics, isOpenAiFormat, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
@@ -76,8 +77,8 @@ function addTool(tools: ToolSet, tool: Json, place: Place): void {
   const isCarried = type === 'function' && isOpenAiFormat(target.protocol)
   if (strict === true && !isCarried) note(`${path}.strict`)
   const held = isCarried && strict === true ? true : undefined
-  if (type === 'function') tools.add(origin, { description, schema: objectSchema(parameters), strict: held })
-  else tools.add(origin, { description: customDescription(description, recordOf(format)), schema: textSchema })
+  if (type === 'function') tools.add(origin, { description, schema: objectSchema(parameters), strict: held, path })
+  else tools.add(origin, { description: customDescription(description, recordOf(format)), schema: textSchema, path })
 }
 
 function nameOf(tool: Json, path: string): string {
@@ -93,9 +94,9 @@ function addBuiltIn(tools: ToolSet, tool: Json, { path, note, allowed, target }:
   if (own && !(type === 'tool_search' && tool['execution'] !== 'client')) {
     if (allowed && !allowed.has(type)) return
     const { description = own.description, parameters } = tool
-    tools.add({ kind: type, name: type }, { description, schema: isRecord(parameters) ? parameters : own.schema })
+    tools.add({ kind: type, name: type }, { description, schema: isRecord(parameters) ? parameters : own.schema, path })
   } else if (type.startsWith('web_search') && canSearch(tool, target)) {
-    tools.addHosted(webSearch(tool))
+    tools.addHosted(placed(webSearch(tool), path))
   } else if (type.startsWith('web_search') || type === 'image_generation' || type === 'tool_search') {
     // Coding agents offer these with every request, needed or not.
     note(path)

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { placed } from '../../core/degradations.ts'
 import type { Note } from './settings.ts'
 import { toolCallId } from './tools.ts'
 
@@ -92,9 +93,12 @@ export function contentBlocks(
   partBlocks: (part: Json, path: string) => readonly Block[],
 ): readonly Block[] {
   if (isAbsent(content)) return []
-  if (typeof content === 'string') return textBlocks(content)
+  if (typeof content === 'string') return textBlocks(content).map(block => placed(block, path))
   if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
-  return content.flatMap((part, at) => partBlocks(recordOf(part), `${path}.${at}`))
+  return content.flatMap((part, at) => {
+    const own = `${path}.${at}`
+    return partBlocks(recordOf(part), own).map(block => placed(block, own))
+  })
 }
 
 /** What a tool gave for the call `id`; `idPath` is where that stands. A result must hold something. */

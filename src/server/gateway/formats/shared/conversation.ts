@@ -1,6 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import type { Json } from '../../../platform/json.ts'
 import type { ClientContext } from '../../core/client-format.ts'
+import { placed, placeOfMessage } from '../../core/degradations.ts'
 import { type Block, textBlocks } from './content-parts.ts'
 import { withExtras } from './extras.ts'
 import type { Note } from './settings.ts'
@@ -20,8 +21,8 @@ interface Message {
 
 /** Puts a conversation together as Anthropic's format wants it. */
 export interface Conversation {
-  /** Turns of one role that follow each other become one. */
-  add(role: Role, blocks: readonly Block[]): void
+  /** Turns of one role that follow each other become one. `path` is where the client has the blocks. */
+  add(role: Role, blocks: readonly Block[], path: string): void
   /** Instructions: at the start they are the system prompt, later on a turn of their own or a part of the user's. */
   addSystem(blocks: readonly Block[], path: string): void
   finish(): { readonly system: readonly Block[]; readonly messages: readonly Message[] }
@@ -33,8 +34,9 @@ export function createConversation(note: Note, takesSystemTurns = false): Conver
   const turns: Turn[] = []
 
   return {
-    add: (role, blocks) => append(turns, role, blocks),
-    addSystem(blocks, path) {
+    add: (role, blocks, path) => append(turns, role, allPlaced(blocks, path)),
+    addSystem(given, path) {
+      const blocks = allPlaced(given, path)
       if (turns.length === 0) {
         system.push(...blocks)
         return
@@ -60,10 +62,15 @@ export function createConversation(note: Note, takesSystemTurns = false): Conver
         note('messages', 'user_turn_added')
         messages.unshift({ role: 'user', blocks: [...textBlocks('(The conversation so far is not shown.)')] })
       }
-      return { system, messages: messages.map(({ role, blocks }) => ({ role, content: blocks })) }
+      return { system, messages: messages.map(messageOf) }
     },
   }
 }
+
+const allPlaced = (blocks: readonly Block[], path: string): readonly Block[] =>
+  blocks.map(block => placed(block, path))
+
+const messageOf = ({ role, blocks }: Turn): Message => placed({ role, content: blocks }, placeOfMessage(blocks[0]))
 
 function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
   if (blocks.length === 0) return

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../../platform/json.ts'
+import { placed } from '../../core/degradations.ts'
 
 /** Where a tool comes from, so that its calls go back in the same form. */
 export interface ToolOrigin {
@@ -14,6 +15,8 @@ interface Definition {
   readonly schema: Json
   /** The client's mark that its prompt may be cached up to here; empty or absent for none. */
   readonly mark?: Json
+  /** Where the client has the tool. */
+  readonly path: string
   /** Given where the upstream's format can hold the model to the schema. */
   readonly strict?: boolean | undefined
 }
@@ -42,17 +45,18 @@ export function createToolSet(): ToolSet {
   const wire: Json[] = []
   return {
     wire,
-    add(origin, { description, schema, mark, strict }) {
+    add(origin, { description, schema, mark, strict, path }) {
       const name = toolName(origin.name, origin.namespace)
       if (origins.has(name)) return
       origins.set(name, origin)
-      wire.push({
+      const tool = {
         name,
         ...(typeof description === 'string' && description !== '' && { description }),
         input_schema: schema,
         ...(strict !== undefined && { strict }),
         ...mark,
-      })
+      }
+      wire.push(placed(tool, path))
     },
     addHosted(tool) {
       if (origins.has(tool.name)) return
