@@ -14,6 +14,9 @@ export type BlockStart =
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string }
   | { readonly type: 'whole'; readonly block: Readonly<Record<string, unknown>> & { readonly type: string } }
 
+/** The chances of a text's tokens, an entry each, as both of OpenAI's formats have them. */
+export type Logprobs = readonly Readonly<Record<string, unknown>>[]
+
 /** A source that stands behind a text. */
 export interface Citation {
   /** Of the web page; undefined for any other source, such as a document of the request. */
@@ -33,7 +36,7 @@ export type UpstreamEvent =
   /** `key` is the decoder's own name of the block, unique in the message. Several blocks may be open at a time. */
   | { readonly type: 'block_start'; readonly key: string; readonly block: BlockStart }
   /** More of a text or thinking block, or of the JSON text of a tool's input. */
-  | { readonly type: 'block_delta'; readonly key: string; readonly text: string }
+  | { readonly type: 'block_delta'; readonly key: string; readonly text: string; readonly logprobs?: Logprobs }
   /** The signature of a thinking block, or a part of it. */
   | { readonly type: 'block_signature'; readonly key: string; readonly signature: string }
   /** A source of the text block that is being said. */
@@ -62,7 +65,7 @@ export type AnswerEvent =
   | { readonly type: 'message_start'; readonly id: string; readonly model: string; readonly usage: TokenCounts }
   /** A block of type `whole` has no deltas. */
   | { readonly type: 'block_start'; readonly block: BlockStart }
-  | { readonly type: 'block_delta'; readonly text: string }
+  | { readonly type: 'block_delta'; readonly text: string; readonly logprobs?: Logprobs }
   | { readonly type: 'block_signature'; readonly signature: string }
   | { readonly type: 'block_citation'; readonly citation: Citation }
   | { readonly type: 'block_stop' }

@@ -141,7 +141,10 @@ export class BlockSequence {
 
 /** Both events as one; undefined when they are of different kinds. */
 function joined(a: Waiting | undefined, b: Waiting): Waiting | undefined {
-  if (a?.type === 'block_delta' && b.type === a.type) return { ...a, text: a.text + b.text }
+  if (a?.type === 'block_delta' && b.type === a.type) {
+    const logprobs = [...(a.logprobs ?? []), ...(b.logprobs ?? [])]
+    return { ...a, text: a.text + b.text, ...(logprobs.length > 0 && { logprobs }) }
+  }
   if (a?.type === 'block_signature' && b.type === a.type) return { ...a, signature: a.signature + b.signature }
   return undefined
 }

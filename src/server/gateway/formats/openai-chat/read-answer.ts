@@ -1,4 +1,4 @@
-import { isRecord, type Json, jsonOr, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import { isRecord, type Json, jsonOr, listOf, recordOf, recordsOf, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { chatUsageOf } from '../../tokens/stated-usage.ts'
@@ -112,6 +112,8 @@ class ChoiceReader {
   /** All text so far, and the sources that the upstream names for it. */
   #text = ''
   readonly #annotations: unknown[] = []
+  /** Those of tokens whose text has not come yet. */
+  #logprobs: Json[] = []
   #hasRefused = false
   #hasFinished = false
 
@@ -127,6 +129,7 @@ class ChoiceReader {
 
   /** Adds to `events` what the choice says. An `error` among them ends the answer. */
   read(choice: Json, events: UpstreamEvent[]): void {
+    this.#logprobs.push(...recordsOf(recordOf(choice['logprobs'])['content']))
     const delta = choice['delta'] ?? choice['message']
     if (isRecord(delta)) this.#readDelta(delta, events)
     if (choice['finish_reason'] && !this.#hasFinished) this.#finish(choice, events)
@@ -172,7 +175,13 @@ class ChoiceReader {
       events.push({ type: 'block_start', key: this.#prose.key, block: { type: kind } })
     }
     if (kind === 'text') this.#text += text
-    events.push({ type: 'block_delta', key: this.#prose.key, text })
+    const { key } = this.#prose
+    if (kind !== 'text' || this.#logprobs.length === 0) {
+      events.push({ type: 'block_delta', key, text })
+      return
+    }
+    events.push({ type: 'block_delta', key, text, logprobs: this.#logprobs })
+    this.#logprobs = []
   }
 
   #tellSources(events: UpstreamEvent[]): void {

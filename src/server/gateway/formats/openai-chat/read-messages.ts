@@ -17,29 +17,35 @@ import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
 import { thinkingBlocks } from './reasoning-details.ts'
 
+interface Reading {
+  readonly conversation: Conversation
+  readonly note: Note
+  /** True for upstreams that keep the files which the client names by their ids. */
+  readonly takesFileIds: boolean
+}
+
 /** Adds the messages of a chat request to a conversation. */
-export function addChatMessages(messages: readonly unknown[], conversation: Conversation, note: Note): void {
+export function addChatMessages(messages: readonly unknown[], reading: Reading): void {
+  const { note } = reading
   /** The last call of each name: results of the older form name the function, not the call. */
   const calls = new Map<string, string>()
   for (const [at, message] of messages.entries()) {
     const path = `messages.${at}`
     if (!isRecord(message)) throw invalid(`${path} must be an object`)
     if (textIn(message['name']) !== undefined && message['role'] !== 'function') note(`${path}.name`)
-    addMessage(message, { path, conversation, note, calls })
+    addMessage(message, { ...reading, path, calls })
   }
 }
 
-interface Place {
+interface Place extends Reading {
   readonly path: string
-  readonly conversation: Conversation
-  readonly note: Note
   readonly calls: Map<string, string>
 }
 
 function addMessage(message: Json, place: Place): void {
   const { path, conversation } = place
   const { role, content } = message
-  const read = () => markedAtEnd(blocksOf(content, `${path}.content`), message)
+  const read = () => markedAtEnd(blocksOf(content, `${path}.content`, place), message)
   switch (role) {
     case 'system':
     case 'developer':
@@ -52,22 +58,36 @@ function addMessage(message: Json, place: Place): void {
       conversation.add('assistant', markedAtEnd(assistantBlocks(message, place), message), path)
       break
     case 'tool':
-      conversation.add('user', resultOf(message, message['tool_call_id'], `${path}.tool_call_id`, path), path)
+      conversation.add('user', resultOf(message, { ...place, id: message['tool_call_id'], idPath: `${path}.tool_call_id` }), path)
       break
-    case 'function':
-      conversation.add('user', resultOf(message, place.calls.get(String(message['name'])), `${path}.name`, path), path)
+    case 'function': {
+      const id = place.calls.get(String(message['name']))
+      conversation.add('user', resultOf(message, { ...place, id, idPath: `${path}.name` }), path)
       break
+    }
     default:
       throw invalid(`${path}.role must be system, developer, user, assistant or tool`)
   }
 }
 
-const resultOf = (message: Json, id: unknown, idPath: string, path: string): readonly Block[] =>
-  markedAtEnd([resultBlock(id, blocksOf(message['content'], `${path}.content`), idPath)], message)
+interface ResultPlace extends Place {
+  /** Of the call. */
+  readonly id: unknown
+  readonly idPath: string
+}
 
-const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
+const resultOf = (message: Json, place: ResultPlace): readonly Block[] =>
+  markedAtEnd(
+    [resultBlock(place.id, blocksOf(message['content'], `${place.path}.content`, place), place.idPath)],
+    message,
+  )
 
-function partBlocks(part: Json, path: string): readonly Block[] {
+type FileIds = Pick<Reading, 'takesFileIds'>
+
+const blocksOf = (content: unknown, path: string, reading: FileIds): readonly Block[] =>
+  contentBlocks(content, path, (part, own) => partBlocks(part, own, reading))
+
+function partBlocks(part: Json, path: string, { takesFileIds: takesIds }: FileIds): readonly Block[] {
   switch (part['type']) {
     case 'text':
       return textBlocks(part['text'], part)
@@ -79,20 +99,21 @@ function partBlocks(part: Json, path: string): readonly Block[] {
       return [withDetail(block, recordOf(image)['detail'])]
     }
     case 'file':
-      return [fileBlock(recordOf(part['file']), part, `${path}.file`)]
+      return [fileBlock(recordOf(part['file']), part, { path: `${path}.file`, takesIds })]
     default:
       throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
   }
 }
 
-function assistantBlocks(message: Json, { path, note, calls }: Place): readonly Block[] {
+function assistantBlocks(message: Json, place: Place): readonly Block[] {
+  const { path, note, calls } = place
   const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
   if (!isAbsent(audio)) note(`${path}.audio`)
   const thoughts = thinkingBlocks(message['reasoning_details'], `${path}.reasoning_details`, note)
   // Without the signature that went with it a model does not take its own thinking back.
   if (thoughts.length === 0)
     for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
-  const blocks = [...thoughts, ...blocksOf(content, `${path}.content`), ...textBlocks(refusal)]
+  const blocks = [...thoughts, ...blocksOf(content, `${path}.content`, place), ...textBlocks(refusal)]
   if (isRecord(legacy)) {
     const id = `call_${path.replaceAll('.', '_')}`
     calls.set(String(legacy['name']), id)

@@ -5,7 +5,7 @@ import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
-import { isOpenAiFormat } from '../shared/model-traits.ts'
+import { isOpenAiFormat, takesFileIds } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addChatMessages } from './read-messages.ts'
 import { chatTools } from './read-tools.ts'
@@ -20,7 +20,7 @@ export const chatClient: ClientFormat = (request, context) => {
   const isOpenAi = isOpenAiFormat(target.protocol)
   const { tools, choice, isForced, isLegacy } = chatTools(request, target, note)
   const conversation = createConversation(note, isOpenAi)
-  addChatMessages(request['messages'] as readonly unknown[], conversation, note)
+  addChatMessages(request['messages'] as readonly unknown[], { conversation, note, takesFileIds: takesFileIds(target) })
   const extras = extrasFor(target, request)
   const paths = { effort: 'reasoning_effort', format: 'response_format' }
   const body = canonicalRequest(context, {

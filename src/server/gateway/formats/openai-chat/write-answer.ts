@@ -1,5 +1,5 @@
-import type { Json } from '../../../platform/json.ts'
-import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
+import { type Json, recordsOf } from '../../../platform/json.ts'
+import type { AnswerEvent, Logprobs, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
 import { chatUsage, openAiProblem, type UrlCitation, urlCitations } from '../shared/openai-answer.ts'
@@ -51,6 +51,7 @@ class ChatWriter {
   #thinking = ''
   readonly #calls: Call[] = []
   readonly #annotations: Json[] = []
+  readonly #logprobs: Json[] = []
   /** What the client has to send back for the model to go on from its thoughts. */
   readonly #details: Json[] = []
   /** Of the thinking block that is being said: where it begins, and its signature. */
@@ -82,7 +83,7 @@ class ChatWriter {
       case 'block_start':
         return this.#start(event.block)
       case 'block_delta':
-        return this.#more(event.text)
+        return this.#more(event.text, event.logprobs)
       case 'block_signature':
         this.#signature += event.signature
         return ''
@@ -114,12 +115,13 @@ class ChatWriter {
       ...(isLegacy && first && { function_call: { name: first.origin.name, arguments: first.json } }),
       ...(!isLegacy && calls.length > 0 && { tool_calls: calls }),
     }
+    const logprobs = this.#logprobs.length > 0 ? { content: this.#logprobs, refusal: null } : null
     return {
       id,
       object: 'chat.completion',
       created: createdAt,
       model: this.#model,
-      choices: [{ index: 0, message, logprobs: null, finish_reason: this.#finish }],
+      choices: [{ index: 0, message, logprobs, finish_reason: this.#finish }],
       usage: chatUsage(this.#usage),
     }
   }
@@ -152,12 +154,12 @@ class ChatWriter {
     return this.#delta({ tool_calls: [{ index, id, type: kind === 'custom' ? 'custom' : 'function', ...begun }] })
   }
 
-  #more(text: string): string {
+  #more(text: string, logprobs?: Logprobs): string {
     const open = this.#open
     if (open === undefined) return ''
     if (open === 'text') {
       this.#text += text
-      return this.#prose('content', text)
+      return logprobs ? this.#likely(text, logprobs) : this.#prose('content', text)
     }
     if (open === 'thinking') {
       this.#thinking += text
@@ -165,6 +167,16 @@ class ChatWriter {
     }
     open.json += text
     return this.#callMore(open, open.input ? open.input.push(text) : text)
+  }
+
+  /** Text with the chances of its tokens. */
+  #likely(content: string, given: Logprobs): string {
+    const logprobs = given.map(chatLogprob)
+    this.#logprobs.push(...logprobs)
+    const { stream, includesUsage } = this.#options
+    if (!stream) return ''
+    const said = { ...choice({ content }, null), logprobs: { content: logprobs, refusal: null } }
+    return this.#role() + this.#chunk({ choices: [said], ...(includesUsage && { usage: null }) })
   }
 
   /** Nearly all chunks bring text: they are put together without an object to walk. */
@@ -248,6 +260,13 @@ class ChatWriter {
 }
 
 const choice = (delta: Json, finish: string | null) => ({ index: 0, delta, logprobs: null, finish_reason: finish })
+
+/** Responses leave out the bytes of a token in their streams, and clients of Chat expect the field. */
+const chatLogprob = (entry: Json): Json => ({
+  ...entry,
+  bytes: entry['bytes'] ?? null,
+  top_logprobs: recordsOf(entry['top_logprobs']).map(other => ({ ...other, bytes: other['bytes'] ?? null })),
+})
 
 const wholeCall = ({ origin: { name, kind }, input, json }: Call) =>
   kind === 'custom'

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 
 /** A message of a Chat request. */
@@ -9,7 +10,9 @@ export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant
 export type Part =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
-  | { readonly type: 'file'; readonly file: { readonly filename: string; readonly file_data: string } }
+  | { readonly type: 'file'; readonly file: FileOfPart }
+
+type FileOfPart = { readonly filename: string; readonly file_data: string } | { readonly file_id: string }
 
 /** What a conversion may know, and where it tells what it could not carry over. */
 export interface Conversion {
@@ -104,6 +107,8 @@ function documentParts({ block, path }: Placed, conversion: Conversion): readonl
   switch (source['type']) {
     case 'base64':
       return [...about, file(title, dataUrl(source))]
+    case storedFile:
+      return [...textParts(textOf(block['context'])), { type: 'file', file: { file_id: textOf(source['file_id']) } }]
     case 'url':
       return [...about, addressedFile({ title, url: textOf(source['url']), path }, conversion)]
     case 'text':

@@ -1,4 +1,4 @@
-import { isRecord, type Json, textOf } from '../../../platform/json.ts'
+import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { AnswerReader } from './read-items.ts'
@@ -63,7 +63,8 @@ const contentIndexOf = ({ content_index: index }: Json): number => (typeof index
 const recordOf = (value: unknown): Json => (isRecord(value) ? value : {})
 
 const onHead: Read = (reader, body) => reader.start(recordOf(body['response']))
-const onText: Read = (reader, body) => reader.text(indexOf(body), contentIndexOf(body), textOf(body['delta']))
+const onText: Read = (reader, body) =>
+  reader.text(indexOf(body), contentIndexOf(body), textOf(body['delta']), recordsOf(body['logprobs']))
 
 const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['response.output_text.delta', onText],

@@ -1,4 +1,4 @@
-import type { BlockStart, UpstreamEvent } from '../../core/answer-event.ts'
+import type { BlockStart, Logprobs, UpstreamEvent } from '../../core/answer-event.ts'
 
 /** One block of the answer as far as it was sent. */
 export interface Part {
@@ -49,16 +49,18 @@ export class Blocks {
   }
 
   /** Sends more of a part. */
-  write(part: Part, text: string): void {
+  write(part: Part, text: string, logprobs: Logprobs = []): void {
     if (text === '' || part.isDone) return
     const key = part.key ?? this.open(part)
     part.sent += text
-    this.#events.push({ type: 'block_delta', key, text })
+    this.#events.push({ type: 'block_delta', key, text, ...(logprobs.length > 0 && { logprobs }) })
   }
 
   /** Sends what of the whole text is still missing; what contradicts the text already sent is of no use. */
-  fill(part: Part, whole: string): void {
-    if (whole.length > part.sent.length && whole.startsWith(part.sent)) this.write(part, whole.slice(part.sent.length))
+  fill(part: Part, whole: string, logprobs?: Logprobs): void {
+    if (whole.length <= part.sent.length || !whole.startsWith(part.sent)) return
+    // Those of what was sent went out with it.
+    this.write(part, whole.slice(part.sent.length), part.sent === '' ? logprobs : [])
   }
 
   /** Signs a thinking block, which may be empty. */

@@ -16,8 +16,16 @@ import { toolCallId, toolName } from '../shared/tools.ts'
 import { clientToolOf } from './client-tools.ts'
 import { openedThinking } from './reasoning.ts'
 
+interface Reading {
+  readonly conversation: Conversation
+  readonly note: Note
+  /** True for upstreams that keep the files which the client names by their ids. */
+  readonly takesFileIds: boolean
+}
+
 /** Adds the input of a Responses request to a conversation. */
-export function addInput(input: unknown, conversation: Conversation, note: Note): void {
+export function addInput(input: unknown, reading: Reading): void {
+  const { conversation } = reading
   if (typeof input === 'string') {
     conversation.add('user', textBlocks(input), 'input')
     return
@@ -26,14 +34,12 @@ export function addInput(input: unknown, conversation: Conversation, note: Note)
   for (const [at, item] of (input as readonly unknown[]).entries()) {
     const path = `input.${at}`
     if (!isRecord(item)) throw invalid(`${path} must be an object`)
-    addItem(item, { path, conversation, note, callIds })
+    addItem(item, { ...reading, path, callIds })
   }
 }
 
-interface Place {
+interface Place extends Reading {
   readonly path: string
-  readonly conversation: Conversation
-  readonly note: Note
   /** Ids of calls by those of their items: one kind of result names the item. */
   readonly callIds: Map<unknown, string>
 }
@@ -59,7 +65,7 @@ function addItem(item: Json, place: Place): void {
       break
     case 'function_call_output':
     case 'custom_tool_call_output':
-      conversation.add('user', [outputBlock(item['call_id'], item['output'], path)], path)
+      conversation.add('user', [outputBlock(item['call_id'], item['output'], place)], path)
       break
     case 'item_reference':
       throw invalid(`${path}: nothing is stored here, so items cannot be referred to; send the item itself`)
@@ -71,7 +77,8 @@ function addItem(item: Json, place: Place): void {
 }
 
 /** Calls of tools with items of their own; what remains are traces of tools that ran at OpenAI, and settings. */
-function addOther(type: string, item: Json, { path, conversation, note, callIds }: Place): void {
+function addOther(type: string, item: Json, place: Place): void {
+  const { path, conversation, note, callIds } = place
   const found = clientToolOf(type === 'tool_search_output' ? 'tool_search_call_output' : type)
   if (!found) {
     if (type !== 'additional_tools') note(path)
@@ -79,7 +86,7 @@ function addOther(type: string, item: Json, { path, conversation, note, callIds 
   }
   const callId = textIn(item['call_id']) ?? callIds.get(item['id']) ?? item['id']
   if (type.endsWith('_output')) {
-    conversation.add('user', [outputBlock(callId, found.tool.outputOf(item), path)], path)
+    conversation.add('user', [outputBlock(callId, found.tool.outputOf(item), place)], path)
     return
   }
   if (typeof callId === 'string') callIds.set(item['id'], callId)
@@ -87,8 +94,9 @@ function addOther(type: string, item: Json, { path, conversation, note, callIds 
   conversation.add('assistant', [callBlock(called, found.tool.inputOf(item), path)], path)
 }
 
-function addMessage({ role, content }: Json, { path, conversation }: Place): void {
-  const blocks = blocksOf(content, `${path}.content`)
+function addMessage({ role, content }: Json, place: Place): void {
+  const { path, conversation } = place
+  const blocks = blocksOf(content, `${path}.content`, place)
   if (role === 'system' || role === 'developer') conversation.addSystem(blocks, path)
   else if (role === 'user' || role === 'assistant') conversation.add(role, blocks, path)
   else throw invalid(`${path}.role must be system, developer, user or assistant`)
@@ -99,12 +107,15 @@ function callBlock({ call_id: id, name, namespace }: Json, input: Json, path: st
   return { type: 'tool_use', id: toolCallId(id), name: toolName(name, textIn(namespace)), input }
 }
 
-const blocksOf = (content: unknown, path: string): readonly Block[] => contentBlocks(content, path, partBlocks)
+type FileIds = Pick<Reading, 'takesFileIds'>
 
-const outputBlock = (id: unknown, output: unknown, path: string): Block =>
-  resultBlock(id, blocksOf(output, `${path}.output`), `${path}.call_id`)
+const blocksOf = (content: unknown, path: string, reading: FileIds): readonly Block[] =>
+  contentBlocks(content, path, (part, own) => partBlocks(part, own, reading))
 
-function partBlocks(part: Json, path: string): readonly Block[] {
+const outputBlock = (id: unknown, output: unknown, place: Place): Block =>
+  resultBlock(id, blocksOf(output, `${place.path}.output`, place), `${place.path}.call_id`)
+
+function partBlocks(part: Json, path: string, { takesFileIds: takesIds }: FileIds): readonly Block[] {
   switch (part['type']) {
     case 'input_text':
     case 'output_text':
@@ -117,7 +128,7 @@ function partBlocks(part: Json, path: string): readonly Block[] {
         throw invalid(`${path}.file_id: stored files cannot be read here; send the data`)
       return [withDetail(imageBlock(part['image_url'], part, `${path}.image_url`), part['detail'])]
     case 'input_file':
-      return [fileBlock(part, part, path)]
+      return [fileBlock(part, part, { path, takesIds })]
     default:
       throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
   }

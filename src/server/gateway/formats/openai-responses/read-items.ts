@@ -1,5 +1,5 @@
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
-import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
+import type { Logprobs, StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import { responsesUsageOf } from '../../tokens/stated-usage.ts'
 import { citedSources } from '../shared/openai-answer.ts'
@@ -62,8 +62,8 @@ export class AnswerReader {
   }
 
   /** More text of a message. */
-  text(index: number, contentIndex: number, delta: string): void {
-    this.#blocks.write(this.#textAt(index, contentIndex), delta)
+  text(index: number, contentIndex: number, delta: string, logprobs?: Logprobs): void {
+    this.#blocks.write(this.#textAt(index, contentIndex), delta, logprobs)
   }
 
   /** The whole text of a message's part, all or some of which may have been sent. */
@@ -78,7 +78,7 @@ export class AnswerReader {
     if (isRefusal) this.refuse()
     const state = this.#textAt(index, contentIndex)
     if (state.isDone) return
-    this.#blocks.fill(state, textOf(isRefusal ? part['refusal'] : part['text']))
+    this.#blocks.fill(state, textOf(isRefusal ? part['refusal'] : part['text']), recordsOf(part['logprobs']))
     const { list, hasMore } = citedSources(part['annotations'], state.sent)
     this.#blocks.write(state, list)
     if (hasMore) this.#degraded(`output.${index}.content.${contentIndex}.annotations`, 'dropped')

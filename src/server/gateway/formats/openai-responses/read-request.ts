@@ -1,11 +1,11 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { isAbsent, type Json, listOf, recordOf, textIn } from '../../../platform/json.ts'
 import type { ClientContext, ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
-import { isOpenAiFormat } from '../shared/model-traits.ts'
+import { isOpenAiFormat, takesFileIds } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
 import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
@@ -21,8 +21,8 @@ export const responsesClient: ClientFormat = (request, context) => {
   const { tools, choice, isForced } = responseTools(request, target, note)
   const conversation = createConversation(note, isOpenAi)
   conversation.addSystem(textBlocks(request['instructions']), 'instructions')
-  addInput(request['input'], conversation, note)
-  const extras = extrasFor(target, { ...request, verbosity: recordOf(request['text'])['verbosity'] })
+  addInput(request['input'], { conversation, note, takesFileIds: takesFileIds(target) })
+  const extras = extrasFor(target, sharedSettings(request))
   const paths = { effort: 'reasoning.effort', format: 'text.format' }
   const body = canonicalRequest(context, {
     settings: anthropicSettings(settingsOf(request, isForced), { target, note, paths }),
@@ -90,6 +90,20 @@ function checkServable(request: Json): void {
   if (request['background'] === true) throw invalid('background: a response is made while its caller waits')
 }
 
+/** In Responses a client asks for the chances of tokens among what else an answer is to include. */
+const logprobs = 'message.output_text.logprobs'
+
+/** Settings that other formats have as well, by the names of Chat Completions. */
+function sharedSettings(request: Json): Json {
+  const wantsLogprobs = listOf(request['include']).includes(logprobs)
+  const { top_logprobs: topLogprobs, ...others } = request
+  return {
+    ...others,
+    verbosity: recordOf(request['text'])['verbosity'],
+    ...(wantsLogprobs && { logprobs: true, top_logprobs: topLogprobs }),
+  }
+}
+
 interface Carried extends Pick<ClientContext, 'chain'> {
   readonly extras: Json
 }
@@ -97,8 +111,8 @@ interface Carried extends Pick<ClientContext, 'chain'> {
 function noteDropped(request: Json, { extras, chain }: Carried, note: Note): void {
   const { verbosity } = recordOf(request['text'])
   if (!isAbsent(verbosity) && verbosity !== 'medium' && !('verbosity' in extras)) note('text.verbosity')
-  const include: readonly unknown[] = Array.isArray(request['include']) ? request['include'] : []
-  for (const [at, part] of include.entries()) if (part !== 'reasoning.encrypted_content') note(`include.${at}`)
+  const carried = new Set<unknown>(['reasoning.encrypted_content', ...('logprobs' in extras ? [logprobs] : [])])
+  for (const [at, part] of listOf(request['include']).entries()) if (!carried.has(part)) note(`include.${at}`)
   if (request['store'] === true && !chain?.isKept) note('store', 'not_kept')
   noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
   // The field that took the place of `user` names the caller where both are given.

@@ -1,5 +1,5 @@
 import { type Json, recordOf } from '../../../platform/json.ts'
-import type { AnswerEvent, StopReason } from '../../core/answer-event.ts'
+import type { AnswerEvent, Logprobs, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
 import { openAiProblem, responseUsage, urlCitations } from '../shared/openai-answer.ts'
@@ -61,7 +61,7 @@ class ResponseWriter {
       case 'block_start':
         return this.#close('completed') + this.#begin(event.block)
       case 'block_delta':
-        return this.#more(event.text)
+        return this.#more(event.text, event.logprobs)
       case 'block_signature':
         this.#open?.sign(event.signature)
         return ''
@@ -147,10 +147,10 @@ class ResponseWriter {
     return this.#frames([{ type: `response.output_item.${event}`, output_index, item }])
   }
 
-  #more(text: string): string {
+  #more(text: string, logprobs?: Logprobs): string {
     if (!this.#open) return ''
     const shown = this.#open.isShown === 'with_text' ? this.#show() : ''
-    return shown + this.#frames(this.#open.more(text))
+    return shown + this.#frames(this.#open.more(text, logprobs))
   }
 
   #close(status: ItemStatus): string {

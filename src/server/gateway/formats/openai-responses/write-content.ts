@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
+import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 import type { Note } from './conversion.ts'
 
@@ -9,6 +10,7 @@ export type InputPart =
   | { readonly type: 'input_image'; readonly image_url: string; readonly detail: string }
   | { readonly type: 'input_file'; readonly filename: string; readonly file_data: string }
   | { readonly type: 'input_file'; readonly file_url: string }
+  | { readonly type: 'input_file'; readonly file_id: string }
 
 /** The blocks of a `content`: a string is one text block. Throws for any other value; `path` says whose content. */
 export function blocksOf(content: unknown, path: string): readonly Json[] {
@@ -75,6 +77,7 @@ function documentParts(block: Json, path: string, note: Note): readonly InputPar
     const file_data = `data:${textOf(source['media_type']) || 'application/pdf'};base64,${data}`
     return [...context, { type: 'input_file', filename: title || 'document.pdf', file_data }]
   }
+  if (type === storedFile) return [...context, { type: 'input_file', file_id: textOf(source['file_id']) }]
   if (type === 'url' && typeof url === 'string') return [...caption, { type: 'input_file', file_url: url }]
   if (type === 'text' && typeof data === 'string') return [...caption, ...textParts(data)]
   if (type === 'content') {

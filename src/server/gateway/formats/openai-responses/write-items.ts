@@ -1,4 +1,5 @@
 import { type Json, jsonOr, recordOf } from '../../../platform/json.ts'
+import type { Logprobs } from '../../core/answer-event.ts'
 import type { Block } from '../shared/content-parts.ts'
 import type { UrlCitation } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
@@ -15,7 +16,7 @@ export type ItemStatus = 'completed' | 'incomplete'
 export interface OutputItem {
   /** When it is first shown. One that waits for text and gets none has no place in the output. */
   readonly isShown: 'at_once' | 'with_text' | 'when_whole'
-  more(text: string): readonly ResponseEvent[]
+  more(text: string, logprobs?: Logprobs): readonly ResponseEvent[]
   sign(signature: string): void
   /** Names a page behind a text; absent for items that have none. */
   cite?(page: UrlCitation): void
@@ -39,14 +40,16 @@ export function messageItem(place: ItemPlace): OutputItem {
   const pages: UrlCitation[] = []
   const annotations = () =>
     pages.map(page => ({ type: 'url_citation', ...page, start_index: 0, end_index: text.length }))
-  const part = (noted: readonly Json[] = []) => ({ type: 'output_text', text, annotations: noted, logprobs: [] })
+  const likely: Json[] = []
+  const part = (noted: readonly Json[] = []) => ({ type: 'output_text', text, annotations: noted, logprobs: [...likely] })
   const where = { ...at(place), content_index: 0 }
   return {
     isShown: 'with_text',
-    more(more) {
+    more(more, logprobs = []) {
       const added = text === '' ? [{ type: 'response.content_part.added', ...where, part: part() }] : []
       text += more
-      return [...added, { type: 'response.output_text.delta', ...where, delta: more, logprobs: [] }]
+      likely.push(...logprobs)
+      return [...added, { type: 'response.output_text.delta', ...where, delta: more, logprobs }]
     },
     sign: () => undefined,
     cite: page => void pages.push(page),
@@ -58,7 +61,7 @@ export function messageItem(place: ItemPlace): OutputItem {
         annotation_index,
         annotation,
       })),
-      { type: 'response.output_text.done', ...where, text, logprobs: [] },
+      { type: 'response.output_text.done', ...where, text, logprobs: [...likely] },
       { type: 'response.content_part.done', ...where, part: part(annotations()) },
     ],
     item: status => ({

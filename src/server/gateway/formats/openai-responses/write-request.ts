@@ -14,7 +14,11 @@ export function responsesRequest(request: CanonicalRequest, context: CodecContex
   const degraded: Degradation[] = []
   const note: Note = (path, action) => void degraded.push({ path, action })
   const traits = traitsOf(context)
-  const { verbosity: _, ...settings } = extrasOf(request)
+  const { verbosity: _, logprobs, ...settings } = extrasOf(request)
+  const include = [
+    ...(traits.reasons ? ['reasoning.encrypted_content'] : []),
+    ...(logprobs === true ? ['message.output_text.logprobs'] : []),
+  ]
   const body = compact({
     ...promptFields(request, context, note),
     max_output_tokens: outputLimit(request['max_tokens'], note),
@@ -23,7 +27,7 @@ export function responsesRequest(request: CanonicalRequest, context: CodecContex
     ...userFields(request['metadata'], note),
     ...settings,
     store: false,
-    include: traits.reasons ? ['reasoning.encrypted_content'] : undefined,
+    include: include.length > 0 ? include : undefined,
     stream: context.stream || undefined,
     // Saves the padding that OpenAI adds to every delta; others may not know the option.
     stream_options:

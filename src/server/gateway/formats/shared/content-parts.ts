@@ -27,11 +27,20 @@ function urlSource(url: string, path: string): Json {
   return { type: 'base64', media_type: found[1], data: url.slice(found[0].length) }
 }
 
-/** A file with its data or address: PDF and text can be read. Files by id are stored elsewhere. */
-export function fileBlock(file: Json, part: Json, path: string): Block {
+interface FilePlace {
+  readonly path: string
+  /** True for upstreams that keep the files which the client names by their ids. */
+  readonly takesIds: boolean
+}
+
+/** A file with its data or address: PDF and text can be read. Files by id are stored elsewhere, or at the upstream. */
+export function fileBlock(file: Json, part: Json, { path, takesIds }: FilePlace): Block {
   const { file_data: data, file_url: url, file_id: id, filename } = file
   const title = textIn(filename)
-  const source = fileSource({ data: textIn(data), url: textIn(url), title }, path)
+  const isStored = takesIds && isAbsent(data) && isAbsent(url) && typeof id === 'string'
+  const source = isStored
+    ? { type: storedFile, file_id: id }
+    : fileSource({ data: textIn(data), url: textIn(url), title }, path)
   if (!source)
     throw invalid(
       id === undefined
@@ -41,6 +50,9 @@ export function fileBlock(file: Json, part: Json, path: string): Block {
   if (source['type'] === 'image') return { type: 'image', source: source['source'], ...cacheMark(part) }
   return { type: 'document', source, ...(title !== undefined && { title }), ...cacheMark(part) }
 }
+
+/** The type of a source that is a file at OpenAI: Anthropic's files have ids of their own. */
+export const storedFile = 'openai_file'
 
 interface FileParts {
   readonly data: string | undefined

@@ -8,10 +8,12 @@ import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts
 const carriedBy: Partial<Record<Protocol, readonly string[]>> = {
   'openai-chat': [
     ...['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'prediction', 'metadata'],
+    ...['logprobs', 'top_logprobs'],
     ...['service_tier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'verbosity'],
   ],
   'openai-responses': [
     ...['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'verbosity'],
+    ...['logprobs', 'top_logprobs'],
   ],
   gemini: ['seed', 'presence_penalty', 'frequency_penalty'],
 }

@@ -72,6 +72,10 @@ export function takesCacheBreakpoints(target: Target): boolean {
   return isNew && isOpenAiFormat(target.protocol) && sellers.has(target.deployment.provider)
 }
 
+/** True where files that OpenAI keeps can be named by their ids, in both of its formats. */
+export const takesFileIds = ({ protocol, deployment: { provider } }: Target): boolean =>
+  isOpenAiFormat(protocol) && (provider === 'openai' || provider === 'azure')
+
 /** True for protocols whose requests are the canonical request itself. */
 export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
   protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
