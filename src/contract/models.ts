@@ -65,7 +65,9 @@ export const ModelInfo = Type.Object({
     id: Type.String({ description: 'Of the first deployment of the model, which the figures describe' }),
     key: Type.String({ description: 'The name of the model upstream; an ARN without the number of its account' }),
     base_model: Nullable(
-      Type.String({ description: 'The model behind that name, as it is configured; the figures are those of this model' }),
+      Type.String({
+        description: 'The model behind that name, as it is configured; the figures are those of this model',
+      }),
     ),
     db_model: Type.Literal(false),
     max_tokens: Count,

@@ -19,7 +19,9 @@ export function encodedAnswer(events: readonly UpstreamEvent[]) {
     },
     onRepair: what => assert.fail(what),
   })
-  for (const event of events) if (event.type !== 'degraded' && event.type !== 'error') sequencer.push(event)
+  for (const event of events) {
+    if (event.type !== 'degraded' && event.type !== 'declined' && event.type !== 'error') sequencer.push(event)
+  }
   const message = collected.whole()
   return {
     /** As far as it came. */

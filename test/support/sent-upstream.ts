@@ -8,6 +8,7 @@ export const plainContext = {
   reasoning: {
     seal: (state: string) => `sealed:${state}`,
     open: (signature: string) => (signature.startsWith('sealed:') ? signature.slice(7) : undefined),
+    openOwn: () => undefined,
   },
   callSignatures: { remember: () => undefined, recall: () => undefined },
 } as const satisfies Partial<CodecContext>

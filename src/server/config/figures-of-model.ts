@@ -50,9 +50,7 @@ function checkedBaseModel(given: string, provider: string, say: Say): BaseModel 
   const name = given.trim()
   const slash = name.indexOf('/')
   const isNamed = providerOf(name.slice(0, Math.max(0, slash))) !== undefined
-  const base = isNamed
-    ? { provider: name.slice(0, slash), model: name.slice(slash + 1) }
-    : { provider, model: name }
+  const base = isNamed ? { provider: name.slice(0, slash), model: name.slice(slash + 1) } : { provider, model: name }
   if (base.model === '') say('base_model must be "<model>" or "<provider>/<model>", such as gpt-5.5', 'base_model')
   else if (base.model.includes('*')) say('base_model must name one model; it holds a *', 'base_model')
   else if (base.model.length > maxModelLength)

@@ -233,10 +233,14 @@ for (const [name, params, expected] of faults) {
 }
 
 test('base_model names a model, of another provider where one stands before it, and capabilities say what it can', () => {
-  const of = (params: object) => deploymentOf({ model: 'azure/ours', api_base: 'https://a.example', api_key: 'k', ...params })
+  const of = (params: object) =>
+    deploymentOf({ model: 'azure/ours', api_base: 'https://a.example', api_key: 'k', ...params })
   assert.deepEqual(of({ base_model: 'gpt-5.5' })?.baseModel, { provider: 'azure', model: 'gpt-5.5' })
   assert.deepEqual(of({ base_model: 'openai/gpt-5.5' })?.baseModel, { provider: 'openai', model: 'gpt-5.5' })
-  assert.deepEqual(of({ base_model: 'meta-llama/llama-5' })?.baseModel, { provider: 'azure', model: 'meta-llama/llama-5' })
+  assert.deepEqual(of({ base_model: 'meta-llama/llama-5' })?.baseModel, {
+    provider: 'azure',
+    model: 'meta-llama/llama-5',
+  })
   const capabilities = { reasoning: false, vision: true, context_window: 100_000, max_output_tokens: 8_000 }
   assert.deepEqual(of({ capabilities })?.capabilities, {
     reasoning: false,

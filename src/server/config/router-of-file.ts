@@ -30,7 +30,8 @@ export function routerOfFile({ file, aliases, report, warn }: Options): RouterSe
   const checked = (key: 'fallbacks' | 'context_window_fallbacks' | 'policy_fallbacks'): Fallbacks => {
     const say = (text: string, ...path: (string | number)[]) =>
       report(`router.${key}${text}`, file.place(['router', key, ...path]))
-    const doubt = (text: string, name: string) => warn(`router.${key}${text} names no model of the file${meant(name, aliases)}`)
+    const doubt = (text: string, name: string) =>
+      warn(`router.${key}${text} names no model of the file${meant(name, aliases)}`)
     return checkedFallbacks(given[key] ?? {}, { aliases, say, doubt })
   }
   const { failures, windowMs, outMs } = defaultRouter.cooldown

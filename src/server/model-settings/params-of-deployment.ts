@@ -23,7 +23,8 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
   } = deployment
   return compact({
     model: `${provider}/${upstreamModel}`,
-    base_model: baseModel && (baseModel.provider === provider ? baseModel.model : `${baseModel.provider}/${baseModel.model}`),
+    base_model:
+      baseModel && (baseModel.provider === provider ? baseModel.model : `${baseModel.provider}/${baseModel.model}`),
     capabilities: capabilities && capabilityParams(capabilities),
     ...(protocols.length === 1 ? { protocol: protocols[0] } : { protocols }),
     api_base: apiBase,

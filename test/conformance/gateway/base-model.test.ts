@@ -39,13 +39,13 @@ const cases: Readonly<Record<SpokenProtocol, Case>> = {
   },
   gemini: {
     unnamed: { provider: 'gemini', upstreamModel: 'tuned-abc' },
-    base: 'gemini-3-pro',
+    base: 'gemini-3-pro-preview',
     longest: 65_536,
     thinks: /"thinkingConfig":\{.*"thinkingLevel":"HIGH"/,
   },
   'bedrock-converse': {
     unnamed: { provider: 'bedrock', upstreamModel: arn },
-    base: 'anthropic.claude-sonnet-4-5-v1:0',
+    base: 'anthropic.claude-sonnet-4-5-20250929-v1:0',
     longest: 64_000,
     thinks: /"thinking":\{"type":"enabled","budget_tokens":\d+\}/,
   },
@@ -201,5 +201,5 @@ test('F7, bedrock-converse: neither an answer nor GET /v1/model/info shows the a
   const info = await (await fetch(`${app.url}/v1/model/info`)).text()
   assert.doesNotMatch(`${answer} ${info}`, /123456789012/)
   assert.match(info, /"key":"arn:aws:bedrock:eu-central-1:\.\.\.:application-inference-profile\/abc123"/)
-  assert.match(info, /"base_model":"anthropic.claude-sonnet-4-5-v1:0"/)
+  assert.match(info, /"base_model":"anthropic.claude-sonnet-4-5-20250929-v1:0"/)
 })

@@ -118,11 +118,23 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
   const degradedOf = (response: Response) => (response.headers.get('x-switchyard-degraded') ?? '').split(', ')
 
   for (const [place, request, expected] of [
-    ['system', { system: [{ type: 'text', text: 'be brief', ...mark }] }, /"text":"be brief","prompt_cache_breakpoint"/],
-    ['text', { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...mark }] }] }, /"text":"hi","prompt_/],
+    [
+      'system',
+      { system: [{ type: 'text', text: 'be brief', ...mark }] },
+      /"text":"be brief","prompt_cache_breakpoint"/,
+    ],
+    [
+      'text',
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...mark }] }] },
+      /"text":"hi","prompt_/,
+    ],
     ['image', { messages: [{ role: 'user', content: [{ ...imageBlock, ...mark }] }] }, /base64,.*"prompt_cache/],
     ['document', { messages: [{ role: 'user', content: [{ ...pdfBlock, ...mark }] }] }, /base64,.*"prompt_cache/],
-    ['result', { ...marked, ...mark, system: 'x', tools: [tool], messages: marked.messages.slice(1) }, /"text":"sea","prompt_/],
+    [
+      'result',
+      { ...marked, ...mark, system: 'x', tools: [tool], messages: marked.messages.slice(1) },
+      /"text":"sea","prompt_/,
+    ],
   ] as const) {
     test(`F4, ${protocol}: a mark on ${place} is a breakpoint of GPT-5.6 and later, at the end of what it marks`, async t => {
       const { ask, sentText } = await startPair(t, protocol, { script: [{}], changes: newest })
@@ -176,7 +188,10 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
     const response = await post(hour)
     assert.ok(degradedOf(response).includes('system.0.cache_control.ttl=dropped'), String(degradedOf(response)))
     assert.equal(breakpointsIn(sentText()), 1)
-    for (const changes of [{ ...newest, provider: 'openai-compatible' }, { provider: 'openai', upstreamModel: 'gpt-5.5' }]) {
+    for (const changes of [
+      { ...newest, provider: 'openai-compatible' },
+      { provider: 'openai', upstreamModel: 'gpt-5.5' },
+    ]) {
       const other = await startPair(t, protocol, { script: [{}], changes })
       await other.ask(hour)
       assert.equal(breakpointsIn(other.sentText()), 0)

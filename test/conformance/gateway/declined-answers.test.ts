@@ -49,7 +49,12 @@ const toOther = { 'test-model': ['other'] }
 const silent: Answer = { isEmpty: true, stopReason: 'refusal' }
 
 const choice = (delta: object, finish: string | null = null) =>
-  dataFrame({ id: 'c', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })
+  dataFrame({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  })
 const refusal = 'I cannot help with that.'
 const part = { type: 'refusal', refusal }
 const item = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content: [part] }

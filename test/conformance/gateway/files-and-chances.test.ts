@@ -61,7 +61,12 @@ const chance = (token: string) => ({
 const tokens = ['Hel', 'lo']
 const chances = tokens.map(chance)
 const chatChunk = (choice: object) =>
-  dataFrame({ id: 'c', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, finish_reason: null, ...choice }] })
+  dataFrame({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    model: 'm',
+    choices: [{ index: 0, finish_reason: null, ...choice }],
+  })
 const event = (type: string, fields: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 }
 const item = {
@@ -71,7 +76,9 @@ const item = {
 const response = { id: 'resp_1', object: 'response', model: 'm', status: 'completed', output: [item], usage }
 const place = { item_id: 'msg_1', output_index: 0, content_index: 0 }
 
-const answers: Readonly<Record<(typeof crossed)[number]['protocol'], { readonly whole: Answer; readonly stream: Answer }>> = {
+const answers: Readonly<
+  Record<(typeof crossed)[number]['protocol'], { readonly whole: Answer; readonly stream: Answer }>
+> = {
   'openai-chat': {
     whole: {
       body: JSON.stringify({
@@ -99,7 +106,9 @@ const answers: Readonly<Record<(typeof crossed)[number]['protocol'], { readonly 
       frames: [
         event('response.created', { response: { ...response, status: 'in_progress', output: [] } }),
         event('response.output_item.added', { output_index: 0, item: { ...item, content: [] } }),
-        ...tokens.map(token => event('response.output_text.delta', { ...place, delta: token, logprobs: [chance(token)] })),
+        ...tokens.map(token =>
+          event('response.output_text.delta', { ...place, delta: token, logprobs: [chance(token)] }),
+        ),
         event('response.output_text.done', { ...place, text: 'Hello', logprobs: chances }),
         event('response.output_item.done', { output_index: 0, item }),
         event('response.completed', { response }),
@@ -119,7 +128,8 @@ for (const { client, protocol, path, chances: asked } of crossed) {
       assert.equal(answer.status, 200, text)
       assert.equal(answer.headers.get('x-switchyard-degraded'), null)
       const wanted = protocol === 'openai-chat' ? { logprobs: true } : { include: ['message.output_text.logprobs'] }
-      for (const [field, value] of Object.entries({ ...wanted, top_logprobs: 2 })) assert.deepEqual(sent()[field], value)
+      for (const [field, value] of Object.entries({ ...wanted, top_logprobs: 2 }))
+        assert.deepEqual(sent()[field], value)
       assert.deepEqual(toldIn(text, client, stream), chances)
     })
   }

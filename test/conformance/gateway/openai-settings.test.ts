@@ -19,8 +19,8 @@ interface Client {
   readonly jsonMode: object
   readonly schema: object
   readonly closeLook: object
-  /** Of strict tools and of instructions in the middle, as the client spells them. */
-  readonly places: { readonly strict: string; readonly turn: string }
+  /** Of strict tools, instructions in the middle and details of images, as the client spells them. */
+  readonly places: { readonly strict: string; readonly turn: string; readonly detail: string }
 }
 
 const clients: Readonly<Record<string, Client>> = {
@@ -34,7 +34,11 @@ const clients: Readonly<Record<string, Client>> = {
     closeLook: {
       messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: png, detail: 'high' } }] }],
     },
-    places: { strict: 'tools.0.function.strict', turn: 'messages.2' },
+    places: {
+      strict: 'tools.0.function.strict',
+      turn: 'messages.2',
+      detail: 'messages.0.content.0.image_url.detail',
+    },
   },
   responses: {
     path: '/v1/responses',
@@ -44,7 +48,7 @@ const clients: Readonly<Record<string, Client>> = {
     jsonMode: { text: { format: { type: 'json_object' } } },
     schema: { text: { format: { type: 'json_schema', ...named } } },
     closeLook: { input: [{ role: 'user', content: [{ type: 'input_image', image_url: png, detail: 'high' }] }] },
-    places: { strict: 'tools.0.strict', turn: 'input.2' },
+    places: { strict: 'tools.0.strict', turn: 'input.2', detail: 'input.0.content.0.detail' },
   },
 }
 
@@ -83,7 +87,7 @@ for (const [name, client] of Object.entries(clients)) {
       const { sent, degraded } = await call(t, client.closeLook)
       assert.ok(sent.includes('iVBORw0KGgo='), sent)
       assert.equal(sent.includes('"detail":"high"'), isOpenAi, sent)
-      assert.equal(degraded, isOpenAi ? '' : 'messages.0.content.0.detail=dropped')
+      assert.equal(degraded, isOpenAi ? '' : `${client.places.detail}=dropped`)
     })
 
     test(`F2, ${name} on ${protocol}: safety_identifier names the caller, and user is reported beside it`, async t => {

@@ -11,7 +11,7 @@ interface Client {
 }
 
 const wrongType = `data:image/jpeg;base64,${pixel}`
-const schema = { type: 'object', properties: { a: { not: { type: 'string' } } } }
+const schema = { type: 'object', properties: { a: { allOf: [{ $ref: '#/gone' }, { type: 'string' }] } } }
 const bare = { messages: undefined, max_tokens: undefined }
 
 const clients: Readonly<Record<string, Client>> = {
@@ -21,7 +21,13 @@ const clients: Readonly<Record<string, Client>> = {
       messages: [
         { role: 'system', content: 'be brief' },
         { role: 'developer', content: 'and kind' },
-        { role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url: wrongType } }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'look' },
+            { type: 'image_url', image_url: { url: wrongType } },
+          ],
+        },
         { role: 'tool', tool_call_id: 'gone', content: 'of an earlier call' },
         call('a'),
         { role: 'tool', tool_call_id: 'a', content: 'first' },

@@ -19,7 +19,9 @@ const clients = {
 const usage = { server_tool_use: { web_search_requests: 3 } }
 const free = { prices: { input: 0, output: 0 } }
 
-const cases: Readonly<Partial<Record<SpokenProtocol, { readonly changes: Partial<Deployment>; readonly cost: string }>>> = {
+const cases: Readonly<
+  Partial<Record<SpokenProtocol, { readonly changes: Partial<Deployment>; readonly cost: string }>>
+> = {
   'anthropic-messages': { changes: {}, cost: '0.03' },
   'openai-chat': { changes: { provider: 'openrouter', upstreamModel: 'anthropic/claude-opus-5' }, cost: '0.03' },
   'openai-responses': { changes: {}, cost: '0.03' },

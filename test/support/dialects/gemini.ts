@@ -64,7 +64,13 @@ function grounding(message: SpokenMessage) {
 }
 
 const answer = (message: SpokenMessage, parts: readonly object[], finish?: string) => ({
-  candidates: [{ content: { role: 'model', parts }, index: 0, ...(finish !== undefined && { finishReason: finish, ...grounding(message) }) }],
+  candidates: [
+    {
+      content: { role: 'model', parts },
+      index: 0,
+      ...(finish !== undefined && { finishReason: finish, ...grounding(message) }),
+    },
+  ],
   usageMetadata: {
     promptTokenCount: allInput(message),
     cachedContentTokenCount: counted(message, 'cache_read_input_tokens'),

@@ -120,7 +120,12 @@ function textEvents(text: string, place: object): Event[] {
 function searchItems(message: SpokenMessage): object[] {
   const count = searchesIn(message)
   if (count === 0) return []
-  const call = (at: number, action: object) => ({ id: `ws_${at}`, type: 'web_search_call', status: 'completed', action })
+  const call = (at: number, action: object) => ({
+    id: `ws_${at}`,
+    type: 'web_search_call',
+    status: 'completed',
+    action,
+  })
   const searches = Array.from({ length: count }, (_, at) => call(at, { type: 'search', query: `query ${at}` }))
   return [...searches, call(count, { type: 'open_page', url: 'https://example.com' })]
 }

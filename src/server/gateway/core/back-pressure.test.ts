@@ -38,6 +38,7 @@ test('R3: a relay that the end of the hold-back window opens pauses an upstream 
     wire: anthropicMessages,
     sink,
     open: () => sink.head(200, {}),
+    holdsRefusals: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
     holdBackMs,

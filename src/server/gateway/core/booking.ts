@@ -13,7 +13,7 @@ import { chargeOf, tokenChargeOf, toolCallsOf } from '../pricing/unit-prices.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
-import type { Ask, Attempt, Call, CallKind, EndpointKind, Outcome, Target } from './call.ts'
+import type { Ask, Attempt, Call, CallKind, EndpointKind, Outcome, Target, Units } from './call.ts'
 import type { Degradation } from './degradations.ts'
 
 interface Ended {
@@ -150,7 +150,7 @@ const laneName = (kind: CallKind, protocol: Protocol): string =>
   protocol === 'demo' ? 'demo' : isRaw(kind, protocol) ? 'raw' : 'translated'
 
 /** What was used besides tokens and searches of the web, which have a column of their own; null without any. */
-function serverToolUnits(usage: TokenCounts): Outcome['units'] | null {
+function serverToolUnits(usage: TokenCounts): Units | null {
   const { web_search: _, ...others } = toolCallsOf(usage)
   return Object.keys(others).length > 0 ? others : null
 }

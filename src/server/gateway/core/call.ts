@@ -99,11 +99,9 @@ export type Unit =
   | 'query'
   | 'audio_token'
   | 'image_token'
-  | ServerToolUnit
-
-/** What providers charge for tools that they run themselves. */
-export type ServerToolUnit = 'web_search' | 'file_search' | 'code_container'
-
+  | 'web_search'
+  | 'file_search'
+  | 'code_container'
 export type Units = Readonly<Partial<Record<Unit, number>>>
 
 /** How a call ended. What was sent to the sink says the same to the client. */

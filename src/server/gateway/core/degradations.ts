@@ -48,7 +48,10 @@ function ownPath(path: string, names: OwnNames, request: Json): string {
     if (own) found = { own, depth: at + 1 }
   }
   if (!found) return path
-  const rest = steps.slice(found.depth).map(step => `.${step}`).join('')
+  const rest = steps
+    .slice(found.depth)
+    .map(step => `.${step}`)
+    .join('')
   return `${found.own}${names[`*${rest}`] ?? rest}`
 }
 

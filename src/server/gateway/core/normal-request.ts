@@ -53,7 +53,8 @@ const steps: readonly Step[] = [
 export function normalRequest(request: CanonicalRequest, target: Target, names: OwnNames = {}): NormalRequest {
   const degraded: Degradation[] = []
   const normal = steps.reduce((last, step) => {
-    const note = (path: string, action: string): void => void degraded.push(...inOwnNames([{ path, action }], names, last))
+    const note = (path: string, action: string): void =>
+      void degraded.push(...inOwnNames([{ path, action }], names, last))
     return step(last, { target, note })
   }, request)
   return { ...withLegalNames(normal, target.protocol), degraded }
@@ -92,7 +93,9 @@ function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepO
   const settled = (block: unknown, path: string, isTaken: boolean): unknown => {
     if (!isRecord(block)) return block
     const isResult = block['type'] === 'tool_result'
-    const inside = isResult ? withEntries(block, 'content', (part, at) => settled(part, `${path}.content.${at}`, true)) : block
+    const inside = isResult
+      ? withEntries(block, 'content', (part, at) => settled(part, `${path}.content.${at}`, true))
+      : block
     const { cache_control: mark, ...rest } = inside
     if (mark === undefined) return inside
     if (!isRecord(mark)) return rest

@@ -42,6 +42,18 @@ export function createTranslatedReader(options: Options): AnswerReader {
   const unusable = (head: AnswerHead, fault: string): Refusal =>
     refused(head, { code: 'upstream_unreachable', message: upstreamFault(attempt, fault).message })
 
+  /** Puts the events in order until one of them fails the answer; also what is only a refusal fails where another model may answer. */
+  const problemIn = (events: readonly UpstreamEvent[], sequencer: Sequencer, decline: DeclineWatch) => {
+    for (const event of countedFirst(events)) {
+      if (event.type === 'error') return event
+      if (event.type === 'degraded') degraded.push({ path: event.path, action: event.action })
+      else if (event.type === 'declined') decline.declined()
+      else sequencer.push(event)
+    }
+    const isDeclined = sequencer.stopReason === 'refusal' && !decline.hasAnswered
+    return isDeclined && attempt.hasPolicyFallback ? declinedProblem : undefined
+  }
+
   const whole = (head: AnswerHead, body: Buffer): WholeAnswer | Refusal => {
     const parsed = jsonOr(body.toString(), undefined)
     if (parsed === undefined) return unusable(head, 'sent an answer that is no JSON')
@@ -52,14 +64,8 @@ export function createTranslatedReader(options: Options): AnswerReader {
       decline.take(event)
       frames += writer.take(event)
     })
-    for (const event of countedFirst(codec.answer(parsed, context))) {
-      if (event.type === 'error') return refused(head, event)
-      if (event.type === 'degraded') degraded.push({ path: event.path, action: event.action })
-      else if (event.type === 'declined') decline.declined()
-      else sequencer.push(event)
-    }
-    const isDeclined = sequencer.stopReason === 'refusal' && !decline.hasAnswered
-    if (isDeclined && attempt.hasPolicyFallback) return refused(head, declinedProblem)
+    const problem = problemIn(codec.answer(parsed, context), sequencer, decline)
+    if (problem) return refused(head, problem)
     const answer = sequencer.hasEnded ? said() : undefined
     if (answer === undefined) return unusable(head, 'sent an answer that is not complete')
     return {

@@ -33,9 +33,11 @@ interface Options {
   readonly clean: (message: string) => string
 }
 
-/** Watches whether an answer holds more than a refusal to answer. Thinking before it is not shown, and does not count. */
+/** Watches whether an answer holds more than a refusal to answer. */
 export class DeclineWatch {
   #isDeclining = false
+  #isThinking = false
+  #hasThought = false
   #hasAnswered = false
 
   /** The text that follows declines. */
@@ -44,15 +46,25 @@ export class DeclineWatch {
   }
 
   take(event: AnswerEvent): void {
-    if (event.type === 'block_delta') this.#hasAnswered ||= !this.#isDeclining
+    if (event.type === 'block_delta') {
+      if (this.#isThinking) this.#hasThought = true
+      else this.#hasAnswered ||= !this.#isDeclining
+    }
     if (event.type !== 'block_start') return
     const { block } = event
+    this.#isThinking = block.type === 'thinking'
     this.#hasAnswered ||=
       block.type === 'tool_use' || (block.type === 'whole' && block.block.type !== 'redacted_thinking')
   }
 
+  /** True once there is an answer; thinking is none. */
   get hasAnswered(): boolean {
     return this.#hasAnswered
+  }
+
+  /** True once there is something for the client to read. */
+  get hasSaid(): boolean {
+    return this.#hasAnswered || this.#hasThought
   }
 }
 
@@ -154,7 +166,7 @@ export class TranslatedStream implements AnswerStream {
 
   /** True as long as all that has come may be the beginning of a refusal, and another model could answer. */
   get #mayGiveUp(): boolean {
-    return this.#options.attempt.hasPolicyFallback === true && !this.#decline.hasAnswered
+    return this.#options.attempt.hasPolicyFallback === true && !this.#decline.hasSaid
   }
 
   get #isGivenUp(): boolean {

@@ -123,6 +123,7 @@ const wireBase: Omit<Wire, 'createTap'> = {
   readAnswer: () => {
     throw new Error('the lane reads the answer')
   },
+  declines: () => false,
   ping: Buffer.from(': ping\n\n'),
   failure: ({ code, message }) => Buffer.from(`data: ${JSON.stringify(openAiError(code, message))}\n\n`),
   errorBody: ({ code, message }) => Buffer.from(JSON.stringify(openAiError(code, message))),

@@ -1,7 +1,7 @@
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
-import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
 import { isRefusedBy } from '../formats/gemini/read-answer.ts'
+import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import { StreamTap } from './stream-tap.ts'
 import type { UsageTap } from './wire.ts'

@@ -80,6 +80,7 @@ test('F17: a line of 10 MB is relayed, in memory that does not grow with it', ()
       end: () => undefined,
     },
     open: () => undefined,
+    holdsRefusals: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
     holdBackMs: 60_000,

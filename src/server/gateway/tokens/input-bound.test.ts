@@ -130,7 +130,11 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
   ],
   [
     'Responses: tools with a fee, and a limit for all of them',
-    { input: 'hi', max_tool_calls: 2, tools: ['web_search', 'file_search', 'code_interpreter'].map(type => ({ type })) },
+    {
+      input: 'hi',
+      max_tool_calls: 2,
+      tools: ['web_search', 'file_search', 'code_interpreter'].map(type => ({ type })),
+    },
     { ...nothing, providerCalls: 6, toolCalls: { web_search: 2, file_search: 2, code_container: 1 }, tools: 3 },
     0,
   ],

@@ -120,8 +120,7 @@ function thinkingWish(config: Json, { target, note }: Pick<Options, 'target' | '
     throw invalid(`${at}.thinkingConfig.thinkingBudget must be an integer`)
   if (budget === 0) return { effort: 'none', showsThinking: false }
   if (budget < 0) return { effort: 'high', showsThinking }
-  if (traitsOf(baseModelOf(target)).thinking === 'adaptive')
-    note(`${at}.thinkingConfig.thinkingBudget`, 'approximated')
+  if (traitsOf(baseModelOf(target)).thinking === 'adaptive') note(`${at}.thinkingConfig.thinkingBudget`, 'approximated')
   return { effort: budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high', budget, showsThinking }
 }
 

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { placed } from '../../core/degradations.ts'
 import {
   type Block,
   contentBlocks,
@@ -10,7 +11,6 @@ import {
   resultBlock,
   textBlocks,
 } from '../shared/content-parts.ts'
-import { placed } from '../../core/degradations.ts'
 import type { Conversation } from '../shared/conversation.ts'
 import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
@@ -58,7 +58,11 @@ function addMessage(message: Json, place: Place): void {
       conversation.add('assistant', markedAtEnd(assistantBlocks(message, place), message), path)
       break
     case 'tool':
-      conversation.add('user', resultOf(message, { ...place, id: message['tool_call_id'], idPath: `${path}.tool_call_id` }), path)
+      conversation.add(
+        'user',
+        resultOf(message, { ...place, id: message['tool_call_id'], idPath: `${path}.tool_call_id` }),
+        path,
+      )
       break
     case 'function': {
       const id = place.calls.get(String(message['name']))

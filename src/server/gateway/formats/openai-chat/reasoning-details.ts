@@ -1,6 +1,6 @@
 import { isAbsent, isRecord, type Json, textIn } from '../../../platform/json.ts'
-import type { Block } from '../shared/content-parts.ts'
 import { placed } from '../../core/degradations.ts'
+import type { Block } from '../shared/content-parts.ts'
 import type { Note } from '../shared/settings.ts'
 
 /**

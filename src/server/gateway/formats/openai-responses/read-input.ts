@@ -58,7 +58,11 @@ function addItem(item: Json, place: Place): void {
       break
     }
     case 'function_call':
-      conversation.add('assistant', [callBlock(item, inputOf(item['arguments'], `${path}.arguments`, note), path)], path)
+      conversation.add(
+        'assistant',
+        [callBlock(item, inputOf(item['arguments'], `${path}.arguments`, note), path)],
+        path,
+      )
       break
     case 'custom_tool_call':
       conversation.add('assistant', [callBlock(item, { input: textIn(item['input']) ?? '' }, path)], path)

@@ -41,7 +41,12 @@ export function messageItem(place: ItemPlace): OutputItem {
   const annotations = () =>
     pages.map(page => ({ type: 'url_citation', ...page, start_index: 0, end_index: text.length }))
   const likely: Json[] = []
-  const part = (noted: readonly Json[] = []) => ({ type: 'output_text', text, annotations: noted, logprobs: [...likely] })
+  const part = (noted: readonly Json[] = []) => ({
+    type: 'output_text',
+    text,
+    annotations: noted,
+    logprobs: [...likely],
+  })
   const where = { ...at(place), content_index: 0 }
   return {
     isShown: 'with_text',

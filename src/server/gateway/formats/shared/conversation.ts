@@ -67,8 +67,7 @@ export function createConversation(note: Note, takesSystemTurns = false): Conver
   }
 }
 
-const allPlaced = (blocks: readonly Block[], path: string): readonly Block[] =>
-  blocks.map(block => placed(block, path))
+const allPlaced = (blocks: readonly Block[], path: string): readonly Block[] => blocks.map(block => placed(block, path))
 
 const messageOf = ({ role, blocks }: Turn): Message => placed({ role, content: blocks }, placeOfMessage(blocks[0]))
 

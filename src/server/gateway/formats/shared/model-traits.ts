@@ -85,9 +85,7 @@ export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
  * neither make nor check. The two protocols of Claude at Google and Amazon may name it by an ARN.
  */
 export const isClaude = (target: Pick<Target, 'protocol'> & Parameters<typeof baseModelOf>[0]): boolean =>
-  target.protocol === 'vertex-anthropic' ||
-  target.protocol === 'bedrock-invoke' ||
-  /claude/i.test(baseModelOf(target))
+  target.protocol === 'vertex-anthropic' || target.protocol === 'bedrock-invoke' || /claude/i.test(baseModelOf(target))
 
 /** The search that Anthropic runs itself, in its format. */
 export const webSearchTool = { type: 'web_search_20250305', name: 'web_search' } as const
