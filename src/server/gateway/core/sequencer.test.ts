@@ -25,7 +25,7 @@ function encoded(events: readonly OrderedEvent[], repairs?: string[]) {
     },
   })
   for (const event of events) sequencer.push(event)
-  const wire = [...body.matchAll(/^data: (.*)$/gm)].map(([, json]) => recordOf(JSON.parse(json ?? '')))
+  const wire = [...body.matchAll(/^data: ([^\n]*)$/gm)].map(([, json]) => recordOf(JSON.parse(json ?? '')))
   const message = collected.whole()
   return { sequencer, wire, body, message, content: recordsOf(message?.['content']) }
 }
