@@ -85,7 +85,7 @@ export const UsageCall = Type.Object({
   web_searches: Type.Integer(),
   units: Nullable(
     Type.Record(Type.String(), Type.Number()),
-    'What was counted besides tokens: characters, seconds, images, queries',
+    'What was counted besides tokens and web searches: characters, seconds, images, queries, file searches, containers',
   ),
   estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
   cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),

@@ -87,3 +87,24 @@ test('a deployment that one replica puts out rests at the other too', async () =
     await Promise.all([one.stop(), other.stop()])
   }
 })
+
+test('a fallback of the file may be a model that the API adds: a warning at the start, skipped until it is there', async () => {
+  const broken = await startScriptedUpstream({ script: [{ status: 500, body: '{}' }] })
+  after(() => broken.stop())
+  const config = {
+    ...JSON.parse(configOf(broken)),
+    outbound: { allow: [broken, second].map(({ port }) => `127.0.0.1:${port}`) },
+    router: { retries: 0, fallbacks: { m: ['added'] } },
+  }
+  const service = await startService({ config: JSON.stringify(config) })
+  assert.match(
+    service.logs(),
+    /router\.fallbacks\.m\[0\] added names no model of the file; it is used once the API adds/,
+  )
+  assert.equal((await call(service)).status, 500)
+  const params = { model: 'anthropic/m', api_base: second.url, api_key: 'sk-upstream' }
+  const added = await send(service, 'POST /api/models', { body: { model_name: 'added', params } })
+  assert.equal(added.status, 201, added.text)
+  const answer = await call(service)
+  assert.deepEqual([answer.status, answer.text.includes('second')], [200, true])
+})

@@ -66,8 +66,10 @@ const response = {
 const event = (type: string, fields: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 const place = { item_id: 'msg_1', output_index: 1, content_index: 0 }
 
-/** Refusals in words of the model's own, in the field that OpenAI's formats have for them. */
-const worded: Readonly<Partial<Record<SpokenProtocol, { readonly whole: Answer; readonly stream: Answer }>>> = {
+const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 5 } }
+
+/** Other forms of refusals: in words of the model's own, in the field that OpenAI's formats have for them; of the prompt itself. */
+const others: Readonly<Partial<Record<SpokenProtocol, { readonly whole: Answer; readonly stream: Answer }>>> = {
   'openai-chat': {
     whole: {
       body: JSON.stringify({
@@ -86,6 +88,7 @@ const worded: Readonly<Partial<Record<SpokenProtocol, { readonly whole: Answer; 
       ],
     },
   },
+  gemini: { whole: { body: JSON.stringify(blocked) }, stream: { frames: [dataFrame(blocked)] } },
   'openai-responses': {
     whole: { body: JSON.stringify(response) },
     stream: {
@@ -110,8 +113,8 @@ for (const protocol of everyProtocol) {
     for (const stream of [false, true]) {
       const how = `${client}${stream ? ', streamed' : ''}`
       test(`F11, ${protocol}: an answer that is only a refusal goes on to the policy fallback, unseen by ${how}`, async t => {
-        const wordedHere = worded[protocol]?.[stream ? 'stream' : 'whole']
-        for (const first of [silent, ...(wordedHere ? [wordedHere] : [])]) {
+        const otherForm = others[protocol]?.[stream ? 'stream' : 'whole']
+        for (const first of [silent, ...(otherForm ? [otherForm] : [])]) {
           const ask = await pairOf(t, protocol, first, toOther)
           const { status, text, served } = await ask(client, stream)
           assert.deepEqual([status, served], [200, ['other.1', '2']], text)

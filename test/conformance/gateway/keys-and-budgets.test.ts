@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey } from '../../../src/contract/keys.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startPricedService, tenCents } from '../../support/priced-service.ts'
+import { priced, startPricedService, tenCents } from '../../support/priced-service.ts'
 import type { Recorded } from '../../support/scripted-upstream.ts'
 import { type Answered, open, send } from '../../support/send.ts'
 
@@ -12,11 +12,16 @@ const script = ({ body }: Recorded) => {
   if (text.includes('takes its time')) return { delayMs: 5_000 }
   if (text.includes('breaks')) return { status: 500, error: 'no' }
   if (text.includes('is cut off')) return { text: 'half an answer', usage: tenCents, resetAfterBytes: 900 }
+  if (text.includes('searches')) return { usage: { ...tenCents, server_tool_use: { web_search_requests: 3 } } }
   if (text.includes('goes on for long')) return { text: 'word '.repeat(200), usage: tenCents, chunkDelayMs: 20 }
   return { usage: tenCents }
 }
 const { service, upstream, key, keyRecord, ask } = await startPricedService({
   script,
+  models: {
+    searching: { ...priced, web_search_cost_per_query: 0.01 },
+    based: { base_model: 'anthropic/claude-haiku-4-5', capabilities: { max_output_tokens: 1_000 } },
+  },
   config: { router: { retries: 0, fallbacks: { priced: ['other'] } } },
 })
 const saying = (content: string) => ({ messages: [{ role: 'user', content }] })
@@ -168,4 +173,36 @@ test('B6: a key that was revoked or has expired fails with its next call, though
   const expiresAt = Date.parse((await keyRecord(short.id)).expires_at ?? '')
   await eventually(() => Date.now() > expiresAt)
   assert.equal((await ask(short.key)).status, 401)
+})
+
+test('F11: the fees of searches are held before a call, as many as it may make, and booked as it made them', async () => {
+  const searching = (uses?: number) => ({
+    model: 'searching',
+    ...saying('searches'),
+    tools: [{ type: 'web_search_20250305', name: 'web_search', ...(uses !== undefined && { max_uses: uses }) }],
+  })
+  const { id, key: secret } = await key({ max_budget: 0.15 })
+  // Ten searches are held where the request sets no limit.
+  for (const [uses, may] of [
+    [6, '0.16'],
+    [undefined, '0.2'],
+  ] as const) {
+    const refused = await ask(secret, searching(uses))
+    assert.equal(refused.status, 402)
+    assert.match(errorOf(refused).message, new RegExp(`may cost up to \\$${may}`))
+  }
+  assert.equal((await ask(secret, searching(5))).status, 200)
+  assert.equal((await settled(id)).spend, 0.13)
+})
+
+test('F7: what is held for a call follows the price of the base_model and the limits of capabilities', async () => {
+  const open = { model: 'based', messages: [{ role: 'user', content: 'hi' }] }
+  const { key: secret } = await key({ max_budget: 0.005 })
+  // At most 1,000 tokens of output at 5 dollars a million, and some input.
+  const refused = await send({ ...service, key: secret }, 'POST /v1/chat/completions', { body: open })
+  assert.equal(refused.status, 402, refused.text)
+  assert.match(errorOf(refused).message, /may cost up to \$0\.006\d*/)
+  const enough = await key({ max_budget: 0.02 })
+  const answer = await send({ ...service, key: enough.key }, 'POST /v1/chat/completions', { body: open })
+  assert.equal(answer.status, 200, answer.text)
 })
