@@ -22,14 +22,8 @@ export interface ModelParams {
   readonly api_base?: string
   readonly api_key?: string
   readonly base_model?: string
-  readonly capabilities?: {
-    readonly reasoning?: boolean
-    readonly vision?: boolean
-    readonly pdf_input?: boolean
-    readonly function_calling?: boolean
-    readonly context_window?: number
-    readonly max_output_tokens?: number
-  }
+  readonly capabilities?: Partial<Record<'reasoning' | 'vision' | 'pdf_input' | 'function_calling', boolean>> &
+    Partial<Record<'context_window' | 'max_output_tokens', number>>
   /** Pins one. */
   readonly protocol?: string
   readonly protocols?: readonly (string | undefined)[]
@@ -138,7 +132,6 @@ const whole: Shape = { kind: 'whole', min: 1 }
 const price: Shape = { kind: 'number', min: 0 }
 const seconds: Shape = { kind: 'number', min: 0.001 }
 const fallbacks: Shape = { kind: 'by name', of: texts }
-
 const flag: Shape = { kind: 'flag' }
 
 const capabilities: Shape = {

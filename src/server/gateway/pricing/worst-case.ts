@@ -32,8 +32,8 @@ export interface WorstCase {
 
 /**
  * The dearest that the call can become: all of its input at the highest rate for input, all output that it may have at the
- * highest rate for output, all calls of the provider's tools at their fees. Candidates without a price are left out; with none left there is no amount. Our choice where a
- * figure is missing: no amount rather than a guess. Source: Gateway, section 4.
+ * highest rate for output, all calls of the provider's tools at their fees. Candidates without a price are left out; with none
+ * left there is no amount. Our choice where a figure is missing: no amount rather than a guess. Source: Gateway, section 4.
  */
 export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCase {
   let most = 0n

@@ -104,7 +104,8 @@ export function geminiUsageReader(): (chunk: unknown) => UsageUpdate | undefined
 function searchesOf(queries: Set<unknown>, candidates: unknown, modelVersion: unknown): number {
   for (const { groundingMetadata } of recordsOf(candidates))
     for (const query of listOf(recordOf(groundingMetadata)['webSearchQueries'])) queries.add(query)
-  return /gemini-[12][.-]/.test(textOf(modelVersion)) ? Math.min(1, queries.size) : queries.size
+  if (queries.size < 2) return queries.size
+  return /gemini-[12][.-]/.test(textOf(modelVersion)) ? 1 : queries.size
 }
 
 /**

@@ -25,8 +25,8 @@ const others: ModelTraits = {
 }
 
 /**
- * The traits of a model by its name. Claude from 4.1 on refuses temperature beside top_p; before 4.6 it needs a thinking budget; from 4.7 on sampling settings
- * are refused; from 5 on thinking is on unless it is disabled. Source: Anthropic's migration guides.
+ * The traits of a model by its name. Claude from 4.1 on refuses temperature beside top_p; before 4.6 it needs a thinking budget;
+ * from 4.7 on sampling settings are refused; from 5 on thinking is on unless it is disabled. Source: Anthropic's migration guides.
  */
 export function traitsOf(model: string): ModelTraits {
   const version = claudeVersion(model)
