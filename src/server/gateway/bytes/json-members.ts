@@ -33,6 +33,8 @@ export interface OwnMembers {
   readonly names: readonly string[]
   /** True when one of the words that were looked out for stands anywhere, as a key or a value, without escapes. */
   readonly hasWord: boolean
+  /** The strings of more than 512 bytes in a long body. */
+  readonly long?: readonly Span[] | undefined
 }
 
 /** What to look for in an object, made once. */
@@ -74,7 +76,7 @@ export function ownMembers(body: Buffer, keys: Keys, words?: Words): OwnMembers 
     values[key] = value
   })
   if (end === broken || skipBlank(body, end) !== body.length) return undefined
-  return { values, doubled, names: keys.names, hasWord: text.hasWord }
+  return { values, doubled, names: keys.names, hasWord: text.hasWord, long: text.long }
 }
 
 /** The members of the object or array that begins at `at` in a valid JSON text; none for any other value. */

@@ -22,6 +22,8 @@ export interface Text {
   readonly words?: Words | undefined
   /** True once one of them was read, as it is, without escapes. */
   hasWord: boolean
+  /** Strings of more than 512 bytes, kept for texts that are long themselves. */
+  readonly long?: Span[]
 }
 
 export type Words = readonly (readonly Buffer[] | undefined)[]
@@ -69,7 +71,16 @@ let opened = 0
 let held = 0
 
 /** Takes a text up for reading. */
-export const openText = (bytes: Buffer, words?: Words): Text => ({ bytes, number: ++opened, words, hasWord: false })
+export const openText = (bytes: Buffer, words?: Words): Text => ({
+  bytes,
+  number: ++opened,
+  words,
+  hasWord: false,
+  ...(words && bytes.length > longTextBytes && { long: [] }),
+})
+
+const longTextBytes = 32 * 1024
+const longStringBytes = 512
 
 function hold({ bytes, number }: Text): void {
   const missing = textAt + bytes.length + stepBytes - room.length
@@ -96,6 +107,7 @@ export function stringEnd(text: Text, start: number): number {
   if (found === broken) return broken
   const end = found - textAt
   if (text.words && !text.hasWord) text.hasWord = isOneOf(text.words, text.bytes, { start: start + 1, end: end - 1 })
+  if (text.long && end - start > longStringBytes) text.long.push({ start, end })
   return end
 }
 

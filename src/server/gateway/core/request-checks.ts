@@ -101,11 +101,11 @@ function limit(field: Field, value: unknown): number {
 }
 
 /** The JSON object in `body`. Throws `invalid_request` for anything else. */
-export function parsedObject(body: Buffer): Record<string, unknown> {
+export function parsedObject(body: Buffer | string): Record<string, unknown> {
   if (body.length === 0) throw invalid('the body is empty')
   let value: unknown
   try {
-    value = JSON.parse(body.toString('utf8'))
+    value = JSON.parse(body.toString())
   } catch (cause) {
     throw new AppError('invalid_request', 'the body is not valid JSON', { cause })
   }

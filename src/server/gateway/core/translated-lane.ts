@@ -1,9 +1,10 @@
 import { newId } from '../../platform/ids.ts'
 import { type Json, jsonOr } from '../../platform/json.ts'
-import type { Parts } from '../bytes/body-edit.ts'
+import { joined, type Parts } from '../bytes/body-edit.ts'
+import { type Lifted, liftTexts } from '../bytes/long-texts.ts'
 import { verdictOf } from '../routing/retryable.ts'
 import { answerCount } from '../tokens/count-tokens.ts'
-import { estimateInputTokens } from '../tokens/estimate.ts'
+import { estimateInputTokens, estimateTokens } from '../tokens/estimate.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { withoutAccount } from '../upstream/bedrock.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
@@ -44,8 +45,10 @@ interface Options extends CodecNeeds {
 export function createTranslatedLane(options: Options): Lane {
   const { client, codec, send } = options
   return async (attempt, sink) => {
-    const { call, target } = attempt
-    const { body, writer, degraded: unread, ownNames } = client(parsedObject(call.body), clientContext(attempt))
+    const { call, ask, target } = attempt
+    const lifted = liftTexts(call.body, ask.members?.long)
+    const given = parsedObject(lifted?.text ?? call.body)
+    const { body, writer, degraded: unread, ownNames } = client(given, clientContext(attempt))
     const { request, names, degraded: changed } = normalRequest(body, target, ownNames)
     const context = contextOf(attempt, options)
     const upstream = codec.request(request, context)
@@ -62,12 +65,12 @@ export function createTranslatedLane(options: Options): Lane {
         new Sequencer({
           messageId: newId('msg'),
           model: withoutAccount(target.upstreamModel),
-          guessInputTokens: () => estimateInputTokens(request),
+          guessInputTokens: () => estimateInputTokens(request) + estimateTokens(lifted?.bytes ?? 0),
           out: names.size === 0 ? out : event => out(restoredName(event, names)),
           onRepair: what => options.onRepair(what, target.deployment.id),
         }),
     })
-    return send(sending(attempt, new Exchange({ attempt: shown, sink, reader }), upstream))
+    return send(sending(attempt, new Exchange({ attempt: shown, sink, reader }), upstream, lifted))
   }
 }
 
@@ -110,13 +113,16 @@ const contextOf = ({ call, ask, target }: Attempt, { seals, callSignatures }: Co
   clientHeaders: call.headers,
 })
 
-const sending = (attempt: Attempt, exchange: Exchange, { path, headers, body }: UpstreamRequest<Json | Parts>) => ({
-  attempt,
-  exchange,
-  path,
-  headers: { ...ownHeaders, ...headers },
-  body: isBytes(body) ? body : Buffer.from(JSON.stringify(body)),
-})
+function sending(
+  attempt: Attempt,
+  exchange: Exchange,
+  { path, headers, body }: UpstreamRequest<Json | Parts>,
+  lifted?: Lifted,
+) {
+  const bytes = isBytes(body) ? body : Buffer.from(JSON.stringify(body))
+  const whole = lifted ? lifted.lower(joined(bytes)) : bytes
+  return { attempt, exchange, path, headers: { ...ownHeaders, ...headers }, body: whole }
+}
 
 const isBytes = (body: Json | Parts): body is Parts => Buffer.isBuffer(body) || Array.isArray(body)
 

@@ -30,9 +30,11 @@ function estimate({ system, messages, tools }: Parts, fixedSize: FixedSize): num
   return Math.max(1, Math.ceil(around + sizeOf([system, messages, tools], fixedSize)))
 }
 
+/** About how many tokens so many bytes of text are. */
+export const estimateTokens = (bytes: number): number => Math.ceil(bytes / bytesPerToken)
+
 /** About how many tokens `text` is, at least 1. */
-export const estimateTextTokens = (text: string): number =>
-  Math.max(1, Math.ceil(Buffer.byteLength(text) / bytesPerToken))
+export const estimateTextTokens = (text: string): number => Math.max(1, estimateTokens(Buffer.byteLength(text)))
 
 /** Walks with a list of its own, not by recursion: depth is the sender's choice. */
 function sizeOf(values: readonly unknown[], fixedSize: FixedSize): number {

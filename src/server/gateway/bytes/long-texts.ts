@@ -1,0 +1,105 @@
+import { isUtf8 } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import type { Span } from './json-scanner.ts'
+
+/** A request whose long texts stayed bytes. */
+export interface Lifted {
+  /** The body with a token in place of each. */
+  readonly text: string
+  /** Of all texts together. */
+  readonly bytes: number
+  /** Puts the texts into a JSON body that was made of it: as they came, without being read or escaped again. */
+  lower(body: Buffer): Buffer
+}
+
+/** The members whose texts are passed on as they are, whatever the format. */
+const names = ['"text"', '"content"'].map(name => Buffer.from(name))
+const billingHeader = Buffer.from('x-anthropic-billing-header')
+
+const colon = 0x3a
+const quote = 0x22
+const backslash = 0x5c
+const semicolon = 0x3b
+const zero = 0x30
+
+/** No caller can guess it. The quote in front tells by its backslashes in how many JSON texts a token stands. */
+const mark = randomBytes(12).toString('hex')
+const markBytes = Buffer.from(mark)
+const tokenOf = (index: number): string => `"${mark}${index};`
+
+/**
+ * Replaces the long texts of a JSON body, found by the scan, with tokens, so that reading and writing it costs what the rest
+ * is worth. Undefined where there is none. Only texts that no conversion looks into are taken: see `isPlain`.
+ */
+export function liftTexts(body: Buffer, long: readonly Span[] | undefined): Lifted | undefined {
+  const spans = long?.filter(span => isTextMember(body, span.start) && isPlain(body, span))
+  if (!spans || spans.length === 0 || !isUtf8(body)) return undefined
+  const pieces: string[] = []
+  let at = 0
+  let bytes = 0
+  for (const [index, { start, end }] of spans.entries()) {
+    pieces.push(body.toString('utf8', at, start), JSON.stringify(tokenOf(index)))
+    at = end
+    bytes += end - start
+  }
+  pieces.push(body.toString('utf8', at))
+  return { text: pieces.join(''), bytes, lower: made => lowered(made, { body, spans }) }
+}
+
+/** True when the string that begins at `start` is the value of one of the members above. */
+function isTextMember(body: Buffer, start: number): boolean {
+  const at = beforeBlank(body, start)
+  if (body[at - 1] !== colon) return false
+  const end = beforeBlank(body, at - 1)
+  return names.some(name => body.subarray(end - name.length, end).equals(name))
+}
+
+function beforeBlank(body: Buffer, end: number): number {
+  let at = end
+  while (body[at - 1] === 0x20 || body[at - 1] === 0x0a || body[at - 1] === 0x0d || body[at - 1] === 0x09) at--
+  return at
+}
+
+/** Space at the end may have to go, and the line that Claude Code begins with does: such texts are read. */
+function isPlain(body: Buffer, { start, end }: Span): boolean {
+  const last = body[end - 2] ?? 0
+  const endsPlainly = last > 0x20 && last < 0x7f && !body.subarray(end - 7, end - 2).includes(backslash)
+  return endsPlainly && !body.subarray(start + 1, start + 1 + billingHeader.length).equals(billingHeader)
+}
+
+interface Source {
+  readonly body: Buffer
+  readonly spans: readonly Span[]
+}
+
+function lowered(made: Buffer, source: Source): Buffer {
+  const parts: Buffer[] = []
+  let done = 0
+  for (let found = made.indexOf(markBytes); found >= 0; found = made.indexOf(markBytes, done)) {
+    const end = made.indexOf(semicolon, found)
+    const start = beforeQuote(made, found)
+    parts.push(made.subarray(done, start), textAt(source, made.subarray(found + mark.length, end), found - start))
+    done = end + 1
+  }
+  return Buffer.concat([...parts, made.subarray(done)])
+}
+
+/** Where the quote of a token begins, with the backslashes before it. */
+function beforeQuote(made: Buffer, found: number): number {
+  let at = made[found - 1] === quote ? found - 1 : found
+  while (made[at - 1] === backslash) at--
+  return at
+}
+
+/** The text of a token as it stands in a JSON text; `quoteBytes` are 2 there, 4 in a JSON text within one, then 8. */
+function textAt({ body, spans }: Source, digits: Buffer, quoteBytes: number): Buffer {
+  let index = 0
+  for (const digit of digits) index = 10 * index + digit - zero
+  const span = spans[index]
+  if (!span) throw new Error('a text of the request was lost')
+  const text = body.subarray(span.start + 1, span.end - 1)
+  if (quoteBytes === 2) return text
+  let escaped = text.toString()
+  for (let left = quoteBytes; left > 2; left /= 2) escaped = JSON.stringify(escaped).slice(1, -1)
+  return Buffer.from(escaped)
+}
