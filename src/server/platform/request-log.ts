@@ -1,5 +1,5 @@
 import type { Level } from 'pino'
-import { createLog, type LogStream } from './log.ts'
+import { createPlainLog, type LogStream } from './log.ts'
 
 /** One answered request. Never its query, which may hold a key. */
 export interface RequestLine {
@@ -53,7 +53,7 @@ export function createRequestLog({ level, sample, logLevel, stream }: Options): 
     if (buffered !== '') stream.write(buffered)
     buffered = ''
   }
-  const log = createLog(logLevel, {
+  const log = createPlainLog(logLevel, {
     write(line) {
       buffered += line
       if (buffered.length >= flushLength) flush()
