@@ -10,7 +10,7 @@ import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
-import { usageRow, withAssumed } from './core/booking.ts'
+import { costsOf, usageRow, withAssumed } from './core/booking.ts'
 import {
   type Ask,
   type Attempt,
@@ -108,13 +108,14 @@ export function createGateway(options: Options): Gateway {
   const route = createRouter({ ...states, random, nowMs, ...(options.wait && { wait: options.wait }) })
 
   /** What was held goes with the row; without one, whoever began the call gives it back. */
-  const book = ({ attempt, attempts }: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
+  const book = ({ attempt, attempts, givenUp }: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
     if (!attempt || isCount(attempt.call.kind)) return outcome
     const facts = table.prices.factsOf(attempt.target)
     const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
     const isStated = outcome.unstatedMs === undefined
     const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
-    usage.book(usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold }))
+    const besidesUsd = costsOf(givenUp, target => table.prices.factsOf(target).price)
+    usage.book(usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold, besidesUsd }))
     hold?.settled()
     return booked
   }

@@ -23,7 +23,14 @@ async function pairOf(t: TestContext, protocol: SpokenProtocol, first: Answer, p
   const { dialect, provider, model } = spoken[protocol]
   const upstream = await startScriptedUpstream({ dialect, script: [first, { text: 'fine' }] })
   const at = (alias: string) =>
-    deploymentAt(upstream.url, { id: `${alias}.1`, alias, protocols: [protocol], provider, upstreamModel: model })
+    deploymentAt(upstream.url, {
+      id: `${alias}.1`,
+      alias,
+      protocols: [protocol],
+      provider,
+      upstreamModel: model,
+      prices,
+    })
   const app = await startGatewayApp({
     deployments: [at('test-model'), at('other')],
     demo: false,
@@ -33,7 +40,7 @@ async function pairOf(t: TestContext, protocol: SpokenProtocol, first: Answer, p
     await app.stop()
     await upstream.stop()
   })
-  return async (client: string, stream: boolean, headers: Record<string, string> = {}) => {
+  const ask = async (client: string, stream: boolean, headers: Record<string, string> = {}) => {
     const { path, body } = clients[client]?.(stream) ?? assert.fail(client)
     const response = await app.post(body, { path, headers })
     const { status, headers: got } = response
@@ -43,8 +50,10 @@ async function pairOf(t: TestContext, protocol: SpokenProtocol, first: Answer, p
       served: [got.get('x-switchyard-deployment'), got.get('x-switchyard-attempts')],
     }
   }
+  return Object.assign(ask, { app })
 }
 
+const prices = { input: 1, output: 1 }
 const toOther = { 'test-model': ['other'] }
 const silent: Answer = { isEmpty: true, stopReason: 'refusal' }
 
@@ -138,6 +147,19 @@ for (const protocol of everyProtocol) {
         assert.deepEqual([status, served], [200, ['test-model.1', '1']], text)
         if (first.text !== undefined) assert.match(text, /partly/)
       }
+    }
+  })
+
+  test(`F11, ${protocol}: what the declined answer cost is in the row of the call`, async t => {
+    const costOf = async (first: Answer, stream: boolean) => {
+      const ask = await pairOf(t, protocol, first, toOther)
+      await ask('messages', stream)
+      await ask.app.bookedCalls(1)
+      return Number(ask.app.booked[0]?.cost_usd)
+    }
+    for (const stream of [false, true]) {
+      const [one, both] = [await costOf({ text: 'fine' }, stream), await costOf(silent, stream)]
+      assert.ok(one > 0 && both > 1.5 * one, `${one}, ${both}`)
     }
   })
 

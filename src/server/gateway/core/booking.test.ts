@@ -31,7 +31,7 @@ function degradedOf(degraded: Outcome['degraded']) {
     firstContentMs: undefined,
     ...(degraded && { degraded }),
   } as const
-  return usageRow(attempt, { outcome, attempts: 1, price: undefined, hold: undefined }).degraded
+  return usageRow(attempt, { outcome, attempts: 1, price: undefined, hold: undefined, besidesUsd: [] }).degraded
 }
 
 test('all that an upstream could not carry is booked, also what no header has room for', () => {

@@ -7,13 +7,13 @@ import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { imageOf } from '../endpoints/request.ts'
 import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isRaw } from '../lanes.ts'
-import { lesserUsd } from '../pricing/cost.ts'
+import { lesserUsd, sumUsd } from '../pricing/cost.ts'
 import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
 import { chargeOf, tokenChargeOf, toolCallsOf } from '../pricing/unit-prices.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
-import type { Ask, Attempt, Call, CallKind, EndpointKind, Outcome, Target, Units } from './call.ts'
+import type { Ask, Attempt, Call, CallKind, EndpointKind, GivenUp, Outcome, Target, Units } from './call.ts'
 import type { Degradation } from './degradations.ts'
 
 interface Ended {
@@ -24,10 +24,12 @@ interface Ended {
   readonly price: ModelPrice | undefined
   /** What was held for it; undefined when nothing was. */
   readonly hold: Pick<Hold, 'amountUsd'> | undefined
+  /** What answers cost that were given up for this one. */
+  readonly besidesUsd: readonly string[]
 }
 
 /** The ledger's row for a call that has ended, under the name that was asked for and the deployment that came last. */
-export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: Ended): UsageRow {
+export function usageRow(attempt: Attempt, { outcome, attempts, price, hold, besidesUsd }: Ended): UsageRow {
   const { call, ask, target, startedMs } = attempt
   const { usage } = outcome
   const charge = isEndpoint(call.kind)
@@ -38,11 +40,18 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold }: E
     target,
     outcome,
     attempts,
-    costUsd: costOfCall(outcome, charge.costUsd, hold),
+    costUsd: sumUsd(costOfCall(outcome, charge.costUsd, hold), besidesUsd),
     heldUsd: hold?.amountUsd,
     totalMs: performance.now() - startedMs,
   })
 }
+
+/** What answers cost that were given up, as far as their models have a price. */
+export const costsOf = (
+  givenUp: readonly GivenUp[],
+  priceOf: (target: Target) => ModelPrice | undefined,
+): readonly string[] =>
+  givenUp.flatMap(({ target, usage }) => tokenChargeOf(target, usage, priceOf(target)).costUsd ?? [])
 
 /** What is assumed from the request alone never costs more than what was held for it. */
 function costOfCall({ unstatedMs }: Outcome, cost: string | undefined, hold: Ended['hold']): string | undefined {

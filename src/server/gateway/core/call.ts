@@ -182,6 +182,14 @@ export interface Refusal {
   /** What another model may be able to do: take a longer prompt, or answer what this one's policy refuses. */
   readonly reason?: 'context_window' | 'policy'
   readonly degraded?: readonly Degradation[]
+  /** What the upstream counted for an answer that was given up, and bills. */
+  readonly usage?: TokenCounts
+}
+
+/** An answer that was given up for another model's. */
+export interface GivenUp {
+  readonly target: Target
+  readonly usage: TokenCounts
 }
 
 /**

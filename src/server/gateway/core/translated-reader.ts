@@ -65,6 +65,7 @@ export function createTranslatedReader(options: Options): AnswerReader {
       frames += writer.take(event)
     })
     const problem = problemIn(codec.answer(parsed, context), sequencer, decline)
+    if (problem === declinedProblem) return { ...refused(head, problem), usage: sequencer.usage }
     if (problem) return refused(head, problem)
     const answer = sequencer.hasEnded ? said() : undefined
     if (answer === undefined) return unusable(head, 'sent an answer that is not complete')

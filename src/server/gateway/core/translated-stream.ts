@@ -148,7 +148,7 @@ export class TranslatedStream implements AnswerStream {
       else if (event.type === 'declined') this.#decline.declined()
       else this.#sequencer.push(event)
       if (this.#sequencer.hasEnded) {
-        if (this.#isGivenUp) return this.#refuse(declinedProblem)
+        if (this.#isGivenUp) return { ...this.#refuse(declinedProblem), usage: this.#sequencer.usage }
         this.#held.end()
         return this.#outcome('completed')
       }

@@ -71,7 +71,8 @@ class RawReader implements AnswerReader {
     if (error) return this.#refusals.failedEarly(head, error)
     if (attempt.ask.stream) return this.#refusals.unreadable(head, 'answered a streamed call with no stream')
     if (!isWholeJson(body)) return this.#refusals.unreadable(head, 'sent an answer that is no JSON')
-    if (attempt.hasPolicyFallback && wire.declines(body)) return this.#refusals.declined(head)
+    if (attempt.hasPolicyFallback && wire.declines(body))
+      return this.#refusals.declined(head, counted(wire, attempt, wire.readAnswer(body)).usage)
     const isCount = attempt.call.kind === 'count_tokens'
     return {
       headers: head.headers,

@@ -1,5 +1,6 @@
 import type { Attempt, Refusal } from '../core/call.ts'
 import type { Degradation } from '../core/degradations.ts'
+import type { TokenCounts } from '../tokens/token-counts.ts'
 import { type AnswerHead, upstreamFault } from '../upstream/exchange.ts'
 import { scrubbed, scrubbedText } from '../upstream/scrub.ts'
 import { reasonOfText } from './answers.ts'
@@ -51,8 +52,9 @@ export class RawRefusals {
   }
 
   /** A status of success, and then no more than that the model declines. */
-  declined(head: AnswerHead): Refusal {
-    return { ...this.#ours(head, 'invalid_request', 'the model declined to answer'), status: 400, reason: 'policy' }
+  declined(head: AnswerHead, usage: TokenCounts): Refusal {
+    const refusal = this.#ours(head, 'invalid_request', 'the model declined to answer')
+    return { ...refusal, status: 400, reason: 'policy', usage }
   }
 
   /** A status of success, and then something of no use: the rest of a sentence about the upstream. */

@@ -57,7 +57,7 @@ export class RawStream implements AnswerStream {
   }
 
   finish(): Ending | undefined {
-    const { refusals, head } = this.#options
+    const { refusals, head, wire, attempt } = this.#options
     const end = this.#relay.finish()
     switch (end) {
       case 'whole':
@@ -69,7 +69,7 @@ export class RawStream implements AnswerStream {
       case 'refused':
         return refusals.failedEarly(head, this.#relay.tap.fault)
       case 'declined':
-        return refusals.declined(head)
+        return refusals.declined(head, counted(wire, attempt, this.#relay.tap).usage)
     }
   }
 

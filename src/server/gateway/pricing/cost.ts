@@ -47,6 +47,12 @@ const picoDollarsOf = (usd: string): bigint => {
 export const lesserUsd = (one: string, other: string): string =>
   picoDollarsOf(other) < picoDollarsOf(one) ? other : one
 
+/** The sum of exact decimals; `first` alone where there are no others. */
+export const sumUsd = (first: string | undefined, others: readonly string[]): string | undefined =>
+  others.length === 0
+    ? first
+    : usdOf(others.reduce((sum, usd) => sum + picoDollarsOf(usd), picoDollarsOf(first ?? '0')))
+
 const inputOf = (tokens: TokenCounts): number =>
   tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_5m_tokens + tokens.cache_write_1h_tokens
 

@@ -1,7 +1,7 @@
 import type { RouterSettings } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
-import type { Ask, Attempt, Call, Lane, Outcome, Sink, Target } from '../core/call.ts'
+import type { Ask, Attempt, Call, GivenUp, Lane, Outcome, Sink, Target } from '../core/call.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { UpstreamCut } from '../upstream/upstream-failure.ts'
 import type { MakeTry } from './attempts.ts'
@@ -36,6 +36,8 @@ export interface Arrival {
   /** The last one; undefined when no deployment could be tried. */
   readonly attempt: Attempt | undefined
   readonly attempts: number
+  /** What upstreams bill besides, in the order of the tries. */
+  readonly givenUp: readonly GivenUp[]
 }
 
 /** Finds a deployment that serves a call. The only retry loop. Never rejects. */
@@ -78,6 +80,7 @@ class Journey {
   #attempts = 0
   #attempt: Attempt | undefined
   #failure: Failure | undefined
+  readonly #givenUp: GivenUp[] = []
   #waits = 0
   #waitedMs = 0
 
@@ -101,6 +104,7 @@ class Journey {
       ending: ending ?? this.#failure ?? this.#overloaded(),
       attempt: this.#attempt,
       attempts: this.#attempts,
+      givenUp: this.#givenUp,
     }
   }
 
@@ -125,6 +129,7 @@ class Journey {
   /** Why the group is left after this failure; undefined when it may still serve the call. */
   #noteFailure(group: Group, served: Served, failure: Failure): FallbackReason | 'final' | undefined {
     this.#failure = failure
+    if (!(failure instanceof AppError) && failure.usage) this.#givenUp.push({ target: served, usage: failure.usage })
     const verdict = verdictOf(failure)
     if (verdict === 'final') return lastWord(failure)
     if (verdict === 'again' && group.retries-- === 0) return 'exhausted'
