@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import type { ApiKeyWrite } from '../contract/keys.ts'
+import { type NativeProvider, nativeProviders } from '../contract/native.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { dollars, someText, wholeNumber } from './parse.ts'
 import { type Registry, withExamples } from './world.ts'
@@ -16,6 +17,7 @@ interface CreateOptions {
   readonly owner?: string
   readonly role?: 'user' | 'admin'
   readonly model?: readonly string[]
+  readonly passthrough?: readonly NativeProvider[]
   readonly budget?: number
   readonly per?: string
   readonly warnAt?: number
@@ -80,6 +82,11 @@ function addCreate(keys: Command, { doing }: Registry): void {
     .option('--owner <name>', 'it sees and makes only what belongs to this owner')
     .addOption(new Option('--role <role>', 'what it may do').choices(['user', 'admin']))
     .option('--model <name...>', 'models that it may call, such as sonnet or openai/*; all unless given')
+    .addOption(
+      new Option('--passthrough <provider...>', 'providers whose own API it may use; none unless given').choices(
+        nativeProviders,
+      ),
+    )
     .option('--budget <usd>', 'US dollars that it may spend', dollars)
     .option('--per <time>', 'after which the budget begins anew: 12h, 30d, 1mo')
     .option('--warn-at <usd>', 'US dollars from which on a warning is given', dollars)
@@ -96,12 +103,13 @@ function addCreate(keys: Command, { doing }: Registry): void {
 
 /** The body that the options stand for; what was not given is absent. */
 function fieldsOf(options: CreateOptions): ApiKeyWrite {
-  const { label, owner, role, model, budget, per, warnAt, expiresIn, rpm, tpm, parallel } = options
+  const { label, owner, role, model, passthrough, budget, per, warnAt, expiresIn, rpm, tpm, parallel } = options
   const fields = {
     label,
     owner_id: owner,
     role,
     models: model && [...model],
+    passthrough: passthrough && [...passthrough],
     max_budget: budget,
     budget_duration: per,
     soft_budget: warnAt,

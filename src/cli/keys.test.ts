@@ -11,6 +11,7 @@ const record = (changes: Partial<ApiKey> = {}): ApiKey => ({
   owner_id: null,
   role: 'user',
   models: [],
+  passthrough: [],
   max_budget: null,
   soft_budget: null,
   budget_duration: null,

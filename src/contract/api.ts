@@ -12,6 +12,7 @@ import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
+import { nativeRoutes } from './native.ts'
 import { openAiRoutes } from './openai.ts'
 import { endpointRoutes } from './openai-endpoints.ts'
 import { opencodeRoutes } from './opencode.ts'
@@ -38,6 +39,7 @@ export const api = {
   OpenAI: openAiRoutes,
   Endpoints: endpointRoutes,
   Gemini: geminiRoutes,
+  Native: nativeRoutes,
   Agents: agentRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,

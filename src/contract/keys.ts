@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { NativeProvider } from './native.ts'
 import { route } from './route.ts'
 import { BudgetDuration, DateTime, JsonObject, Name, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
 
@@ -21,6 +22,9 @@ export const ApiKey = Type.Object({
   owner_id: Nullable(Type.String({ description: 'The only owner whose objects the key sees; null: all owners' })),
   role: KeyRole,
   models: Type.Array(Type.String(), { description: 'Names or `provider/*`; empty: all' }),
+  passthrough: Type.Array(NativeProvider, {
+    description: 'Providers whose own API it may use below `/<provider>/`, beside the calls of models; empty: none',
+  }),
   max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
   soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
   budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
@@ -56,6 +60,7 @@ export const ApiKeyWrite = Type.Object({
   models: Type.Optional(
     Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
   ),
+  passthrough: Type.Optional(Nullable(Type.Array(NativeProvider, { maxItems: 10 }))),
   max_budget: Type.Optional(Nullable(Usd)),
   soft_budget: Type.Optional(Nullable(Usd)),
   budget_duration: Type.Optional(Nullable(BudgetDuration)),

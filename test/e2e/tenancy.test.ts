@@ -128,6 +128,7 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   },
   '/v1/responses/{response_id}': storedResponse,
   '/responses/{response_id}': storedResponse,
+  '/openai/v1/responses/{response_id}': storedResponse,
   '/api/vault/{key}': async () => {
     const key = `NAME_${Math.random().toString(36).slice(2)}`
     const answer = await send(ada, 'POST /api/vault', { body: { key, value: canary, scope: 'owner' } })
@@ -144,6 +145,10 @@ const shared: readonly string[] = [
   '/v1beta/{model}',
   '/models/{model_id}',
   '/openai/deployments/{model}',
+  '/anthropic/{path}',
+  '/openai/{path}',
+  '/gemini/{path}',
+  '/bedrock/{path}',
   '/api/models/{model_id}',
   '/api/providers/{provider_id}',
   '/api/runtime-harnesses/{alias}',

@@ -25,7 +25,12 @@ export interface NextAnswer {
 export async function startEndpointUpstream() {
   const requests: GotRequest[] = []
   let next: (request: GotRequest) => NextAnswer = () => ({ body: '{}' })
+  let early: string | undefined
   const server = createServer((request, response) => {
+    if (request.url === early) {
+      request.once('data', () => write(response, { body: '{}' }))
+      return
+    }
     void buffer(request).then(body => {
       const { method = '', url = '', headers } = request
       const got = { method, url, headers, body }
@@ -45,6 +50,10 @@ export async function startEndpointUpstream() {
     },
     answer(given: NextAnswer | ((request: GotRequest) => NextAnswer)) {
       next = typeof given === 'function' ? given : () => given
+    },
+    /** Requests for that address are answered while their bodies may still be coming, and are not recorded. */
+    answerAtFirstByteOf(url: string) {
+      early = url
     },
     async stop(): Promise<void> {
       server.closeAllConnections()

@@ -4,7 +4,7 @@ import { RateLimitReached, rateLimitsOf } from './rate-limits.ts'
 import type { BudgetState, Verdict } from './reservation-store.ts'
 
 /** Why nobody can tell what a call may use at most. */
-export type Unknown = 'price' | 'output' | 'input'
+export type Unknown = 'price' | 'output' | 'input' | 'native'
 
 /** What a call may use at most, for the words of a refusal. */
 export interface Wanted {
@@ -111,6 +111,12 @@ function unbounded(budget: BudgetState, { model, unknown }: Wanted): AppError {
       return new AppError(
         'invalid_request',
         `this call refers to text that is not in it, ${named(budget)} has a limit, and how much model ${shown} reads at most is not known`,
+      )
+    case 'native':
+      return new AppError(
+        'forbidden',
+        `what this request costs cannot be read, so it cannot be used under the limit of ${named(budget)}; ` +
+          'use a key without max_budget and tpm_limit',
       )
     default:
       return new AppError(

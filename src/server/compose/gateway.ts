@@ -11,7 +11,9 @@ import type { Database } from '../db/types.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { createLanes } from '../gateway/lanes.ts'
+import { serveNative } from '../gateway/native-routes.ts'
 import { serveOpenAi } from '../gateway/openai-routes.ts'
+import { createNative } from '../gateway/passthrough/native.ts'
 import { createResponseCalls } from '../gateway/responses/calls.ts'
 import { createStoredResponses } from '../gateway/responses/contents.ts'
 import { serveResponses } from '../gateway/responses/routes.ts'
@@ -22,6 +24,7 @@ import { createAuthorize } from '../gateway/upstream/authorize.ts'
 import { createCredentialCheck } from '../gateway/upstream/check-credential.ts'
 import { createGoogleTokens } from '../gateway/upstream/google-token.ts'
 import { createPools } from '../gateway/upstream/pools.ts'
+import { createSend } from '../gateway/upstream/send.ts'
 import { credentialStore } from '../model-settings/credential-store.ts'
 import { deploymentStore } from '../model-settings/deployment-store.ts'
 import { createModelSettings } from '../model-settings/model-settings.ts'
@@ -79,6 +82,8 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
   })
   const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
 
+  const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets })
+
   // models and credentials that the API has stored
   const seals = createSettingsSeals(keyring)
   const credentialRows = credentialStore(db)
@@ -130,10 +135,9 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     },
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
-      serveOpenAi(app, {
-        gateway,
-        responses: createResponseCalls({ gateway, stored, keeps: () => current.responseStore }),
-      })
+      const responses = createResponseCalls({ gateway, stored, keeps: () => current.responseStore })
+      serveOpenAi(app, { gateway, responses })
+      serveNative(app, { gateway, responses, native })
       serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
       serveGemini(app, { gateway })
       serveProviders(app, { providers: modelProviders })

@@ -2,6 +2,7 @@ import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { AgentStatus } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { MemorySource } from '../../contract/memories.ts'
+import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptMode, PromptPart, PromptState, SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as the value, written as JSON text, since pg would send an array as a PostgreSQL array. */
@@ -296,6 +297,7 @@ export interface ApiKeyTable {
   owner_id: string | null
   role: 'user' | 'admin'
   models: Json<readonly string[]>
+  passthrough: Json<readonly NativeProvider[]>
   metadata: Json<JsonObject>
   prefix: string
   last4: string

@@ -27,7 +27,7 @@ import { groupsUnder, holdFor } from './core/call-holds.ts'
 import { rateLimitHeaders, withOwnLimits } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { LaneFor } from './lanes.ts'
-import { createAdmission } from './routing/admission.ts'
+import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates } from './routing/attempts.ts'
 import type { HintChannel } from './routing/hints.ts'
 import { type Arrival, createRouter, type Served } from './routing/router.ts'
@@ -61,6 +61,12 @@ interface Options {
   readonly shortage?: () => string | undefined
 }
 
+/** Where a provider's own API is called, and what becomes of requests whose price nobody knows. */
+export interface NativePlace {
+  readonly deployment: Deployment
+  readonly unknownPrices: GatewayConfig['prices']['unknown']
+}
+
 /** The one path of all model calls, whoever makes them. Decision 0004. */
 export interface Gateway {
   /**
@@ -80,6 +86,10 @@ export interface Gateway {
   served(kind: CallKind, id: string): readonly Target[]
   /** The deployment of that id. */
   deployment(id: string): Deployment | undefined
+  /** The deployment whose credential opens the provider's own API: that of its wildcard, else its first; undefined without any. */
+  nativeOf(provider: string): NativePlace | undefined
+  /** Lets a call in that goes another way than `call`; the result counts it out. Throws `overloaded`. */
+  readonly enter: Admission['enter']
   /** How the deployments of a model do, seen from this process. */
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
@@ -177,6 +187,13 @@ export function createGateway(options: Options): Gateway {
     unknown: (id, key) => table.unknown(id, key),
     served: (kind, id) => table.served(kind, table.nameOf(id)),
     deployment: id => table.deployment(id),
+    nativeOf(provider) {
+      const { deployments, prices } = table.config
+      const own = deployments.filter(deployment => deployment.provider === provider)
+      const deployment = own.find(({ alias }) => alias === `${provider}/*`) ?? own[0]
+      return deployment && { deployment, unknownPrices: prices.unknown }
+    },
+    enter: admission.enter,
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
       table = createRoutingTable(config, laneFor, table)

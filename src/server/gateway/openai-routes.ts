@@ -14,7 +14,8 @@ interface Deps {
   readonly responses?: Pick<Gateway, 'call'>
 }
 
-const calls: readonly CallRoute[] = [
+/** Every call in OpenAI's formats, by its path with a version. */
+export const openAiCalls: readonly CallRoute[] = [
   { route: openAiRoutes.chat, kind: 'chat' },
   { route: openAiRoutes.responses, kind: 'responses' },
   { route: openAiRoutes.countResponse, kind: 'responses_count' },
@@ -33,8 +34,8 @@ const calls: readonly CallRoute[] = [
 /** Model calls in OpenAI's formats. */
 export function serveOpenAi(app: FastifyInstance, { gateway, responses = gateway }: Deps): void {
   const gatewayOf = (kind: CallKind) => (kind === 'responses' || kind === 'responses_count' ? responses : gateway)
-  for (const call of calls) serveCalls(app, gatewayOf(call.kind), [call])
-  serveAzure(app, gatewayOf, calls)
+  for (const call of openAiCalls) serveCalls(app, gatewayOf(call.kind), [call])
+  serveAzure(app, gatewayOf, openAiCalls)
 }
 
 type GatewayOf = (kind: CallKind) => Pick<Gateway, 'call'>
@@ -72,8 +73,8 @@ function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly
   })
 }
 
-/** The body with the model of the path, as at Azure, where the name in the body has no effect. What is not JSON is refused later. */
-function withModel(body: Buffer, model: string): Buffer {
+/** The body with another model, such as that of Azure's paths, where the name in the body has no effect. What is not JSON is refused later. */
+export function withModel(body: Buffer, model: string): Buffer {
   const members = ownMembers(body, modelKey)
   if (!members || members.doubled.length > 0) return body
   const [span] = members.values

@@ -35,7 +35,7 @@ interface ServedBytes {
 }
 
 /** A request with the body that the client sent. */
-interface Received {
+export interface Received {
   readonly request: FastifyRequest
   readonly body: Buffer
 }
@@ -64,7 +64,7 @@ export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, an
   })
 }
 
-interface Asked extends Pick<Call, 'kind' | 'address'> {
+export interface Asked extends Pick<Call, 'kind' | 'address'> {
   /** What the answer goes through on its way to the client. */
   readonly through?: (sink: Sink) => Sink
 }

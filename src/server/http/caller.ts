@@ -1,3 +1,4 @@
+import type { NativeProvider } from '../../contract/native.ts'
 import type { AppError } from '../platform/errors.ts'
 
 /** What a virtual key lets its holder do, as far as each call needs to know. */
@@ -5,6 +6,8 @@ export interface KeyAccess {
   readonly id: string
   /** Names of models or `provider/*`; empty allows all. */
   readonly models: readonly string[]
+  /** Providers whose own API it may use beside the calls of models; absent: none. */
+  readonly passthrough?: readonly NativeProvider[]
   /** True: the key or one of its ancestors has a budget or a rate limit, so each of its model calls reserves first. */
   readonly isLimited: boolean
   /** True: the key, or one of its ancestors, has an owner, a list of models, a budget or a rate limit. */

@@ -53,7 +53,7 @@ export function createServer({
 }: Options): FastifyInstance {
   /** An unknown path says nothing of itself to a caller without a key. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
-    if (needsKey(url)) await authenticate(raw, url.startsWith('/v1beta') ? 'google-key' : 'key')
+    if (needsKey(url)) await authenticate(raw, /^\/(v1beta|gemini)/.test(url) ? 'google-key' : 'key')
   }
 
   /** A path that the router cannot read: hooks and error handler are never reached. */

@@ -6,7 +6,7 @@ import { AppError } from '../platform/errors.ts'
 export const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
 const keyed =
-  /^\/(api|v1|v1beta|session|mcp|openai|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
+  /^\/(api|v1|v1beta|session|mcp|openai|anthropic|gemini|bedrock|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
 
 /** True for paths that need a key also where there is no route: they say nothing of themselves to a caller without one. */
 export const needsKey = (url: string): boolean => keyed.test(url)
@@ -22,6 +22,8 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^(\/v\d)?\/(completions|images|audio|moderations|rerank)(\/|$)/, 'openai'],
   [/^\/v1\/(batches|fine_tuning|uploads|assistants|threads)(\/|$)/, 'openai'],
   [/^\/openai(\/|$)/, 'openai'],
+  [/^\/anthropic(\/|$)/, 'anthropic'],
+  [/^\/gemini(\/|$)/, 'google'],
 ]
 
 /** The shape of errors on a path that is not a route. */

@@ -1,4 +1,5 @@
 import type { ApiKey, KeyRole } from '../../contract/keys.ts'
+import type { NativeProvider } from '../../contract/native.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
 
 /** What a key lets its holder do: all that a caller can set, besides its limits. */
@@ -7,6 +8,7 @@ export interface KeyFields {
   readonly owner_id: string | null
   readonly role: KeyRole
   readonly models: readonly string[]
+  readonly passthrough: readonly NativeProvider[]
   readonly metadata: ApiKey['metadata']
   readonly expires_at: Date | null
 }
@@ -39,6 +41,7 @@ export const publicFields = (row: KeyRow) => ({
   owner_id: row.owner_id,
   role: row.role,
   models: [...row.models],
+  passthrough: [...row.passthrough],
   max_budget: usdOf(row.max_usd),
   soft_budget: usdOf(row.soft_usd),
   budget_duration: row.duration,

@@ -25,6 +25,7 @@ test('POST /api/keys without a body is 201 with a key that may do all a user may
     owner_id: null,
     role: 'user',
     models: [],
+    passthrough: [],
     max_budget: null,
     soft_budget: null,
     budget_duration: null,
@@ -48,6 +49,7 @@ test('POST /api/keys keeps every field, and GET shows all but the key', async ()
     owner_id: 'ada',
     role: 'admin' as const,
     models: ['sonnet', 'openai/*'],
+    passthrough: ['openai' as const],
     max_budget: 12.345678901,
     soft_budget: 10,
     budget_duration: '1mo',
@@ -111,6 +113,7 @@ test('PATCH /api/keys/{id} leaves what is absent, and null clears', async () => 
   assert.ok(Date.parse(changed.expires_at ?? '') > Date.now())
   const nothing = {
     models: null,
+    passthrough: null,
     max_budget: null,
     budget_duration: null,
     rpm_limit: null,

@@ -11,6 +11,7 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   owner_id: null,
   role: 'user',
   models: [],
+  passthrough: [],
   is_limited: false,
   is_narrow: false,
   expires: false,

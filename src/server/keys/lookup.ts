@@ -94,9 +94,16 @@ const remembered = (grant: KeyGrant | undefined): Remembered<KeyHolder> => ({
 })
 
 /** Principal: the key's owner, else the key itself. Gaps: section 3. */
-const holderOf = ({ id, owner_id, role, models, ...grant }: KeyGrant): KeyHolder => ({
+const holderOf = ({ id, owner_id, role, models, passthrough, ...grant }: KeyGrant): KeyHolder => ({
   principal: owner_id ?? id,
   role,
   ownerScope: owner_id ?? undefined,
-  key: { id, models, isLimited: grant.is_limited, isNarrow: grant.is_narrow, expires: grant.expires },
+  key: {
+    id,
+    models,
+    ...(passthrough.length > 0 && { passthrough }),
+    isLimited: grant.is_limited,
+    isNarrow: grant.is_narrow,
+    expires: grant.expires,
+  },
 })

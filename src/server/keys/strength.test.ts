@@ -9,6 +9,7 @@ const own = {
   ...unlimited,
   owner_id: 'ada',
   models: ['sonnet', 'openai/*'],
+  passthrough: ['openai' as const],
   expires_at: inADay,
   max_usd: '10.5',
   duration: '30d',
@@ -28,6 +29,8 @@ const cases: readonly (readonly [guarantee: string, changes: Partial<typeof own>
   ['one model more', { models: ['sonnet', 'opus'] }, 'models'],
   ['a wider wildcard', { models: ['openai*'] }, 'models'],
   ['all models', { models: [] }, 'models'],
+  ['no provider’s API', { passthrough: [] }, undefined],
+  ['another provider’s API', { passthrough: ['anthropic'] as never }, 'passthrough'],
   ['a longer life', { expires_at: inAWeek }, 'expires_at'],
   ['life for ever', { expires_at: null as never }, 'expires_at'],
   ['a smaller budget', { max_usd: '10.499' }, undefined],
@@ -46,9 +49,10 @@ for (const [guarantee, changes, field] of cases) {
   })
 }
 
-test('S08: nothing is stronger than a key without limits', () => {
+test('S08: nothing is stronger than a key without limits, but a provider’s API, which is given by name', () => {
   assert.equal(strongerField(unlimited, unlimited), undefined)
-  assert.equal(strongerField(own, unlimited), undefined)
+  assert.equal(strongerField(own, unlimited), 'passthrough')
+  assert.equal(strongerField({ ...own, passthrough: [] }, unlimited), undefined)
 })
 
 test('S08: a budget for life is no budget that comes back', () => {

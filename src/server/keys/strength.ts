@@ -3,13 +3,14 @@ import type { BudgetLimits } from '../budgets/store.ts'
 import { isAtLeastAsLong } from './durations.ts'
 import type { KeyFields } from './key-row.ts'
 
-type Strength = Pick<KeyFields, 'owner_id' | 'models' | 'expires_at'> & BudgetLimits
+type Strength = Pick<KeyFields, 'owner_id' | 'models' | 'passthrough' | 'expires_at'> & BudgetLimits
 
 /** The field in which `key` may do what `own` may not; undefined when it is nowhere stronger. Security: S08, S09. */
 export function strongerField(key: Strength, own: Strength): string | undefined {
   const claims: readonly (readonly [field: string, isWithin: boolean])[] = [
     ['owner_id', own.owner_id === null || key.owner_id === own.owner_id],
     ['models', areModelsWithin(key.models, own.models)],
+    ['passthrough', key.passthrough.every(provider => own.passthrough.includes(provider))],
     ['expires_at', isWithin(key.expires_at?.getTime() ?? null, own.expires_at?.getTime() ?? null)],
     ['max_budget', isWithin(usdOf(key), usdOf(own))],
     ['budget_duration', isPeriodWithin(key, own)],

@@ -138,7 +138,7 @@ async function written(
     holdBackMs: 60_000,
     onRepair: () => undefined,
     send({ body }) {
-      sent = JSON.parse(joined(body).toString())
+      sent = JSON.parse(joined(body as Buffer | readonly Buffer[]).toString())
       return Promise.reject(new Error('sent'))
     },
   })

@@ -63,6 +63,22 @@ function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: 
   return chargeOf({ kind, model: target, image, usage: outcome.usage, units: outcome.units ?? {}, price })
 }
 
+/** The ledger's row for a request to a provider's own API: counted, without a usage that anybody could read. */
+export const nativeRow = (
+  { call, ask, target, startedMs }: Attempt,
+  { outcome, hold, costUsd }: Pick<Ended, 'outcome' | 'hold'> & { readonly costUsd: string | undefined },
+): UsageRow => ({
+  ...rowOf(call, ask, {
+    target,
+    outcome,
+    attempts: 1,
+    costUsd,
+    heldUsd: hold?.amountUsd,
+    totalMs: performance.now() - startedMs,
+  }),
+  lane: 'native',
+})
+
 /** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
 export const lostRow = (call: Call, ask: Ask, heldUsd: string): UsageRow =>
   rowOf(call, ask, { outcome: lost, attempts: 0, costUsd: heldUsd, heldUsd, totalMs: 0 })

@@ -1,3 +1,4 @@
+import type { Method } from '../../../contract/route.ts'
 import type { AwsAccess } from '../../config/config.ts'
 import { joined, type Parts } from '../bytes/body-edit.ts'
 
@@ -7,15 +8,17 @@ export interface Unsigned {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Parts
+  /** POST unless given. */
+  readonly method?: Method
 }
 
 /**
- * The headers of a POST request to Amazon Bedrock with its Signature Version 4. The path goes out as it stands in the
+ * The headers of a request to Amazon Bedrock with its Signature Version 4. The path goes out as it stands in the
  * URL, percent-encoded once: the signature is over its second encoding, as AWS wants it.
  */
 export async function signAws(
   access: AwsAccess,
-  { url, headers, body }: Unsigned,
+  { url, headers, body, method = 'POST' }: Unsigned,
   date: Date,
 ): Promise<Record<string, string>> {
   const { host, hostname, pathname, protocol, searchParams } = new URL(url)
@@ -32,9 +35,9 @@ export async function signAws(
     sha256: Sha256,
     applyChecksum: false,
   })
-  const query = Object.fromEntries(searchParams)
+  const query = Object.fromEntries([...searchParams.keys()].map(name => [name, searchParams.getAll(name)]))
   const request = {
-    method: 'POST',
+    method,
     protocol,
     hostname,
     path: pathname,

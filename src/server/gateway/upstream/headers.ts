@@ -65,3 +65,22 @@ export function forwardedQuery(query: string): string {
     .filter(part => !/^(key|ticket)=/.test(part))
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
+
+/** What clients say of their bodies, of versions and of features: no credential, no cookie, nothing of the connection. */
+const forwardedNative =
+  /^(content-type|accept|idempotency-key|anthropic-.*|openai-(?!organization$|project$).*|x-goog-upload-.*|x-amzn-bedrock-.*)$/
+
+/** Headers of a request to a provider's own API, but for the credential. */
+export function nativeHeaders({ headers }: Pick<Call, 'headers'>): Record<string, string> {
+  const { 'accept-encoding': encoding, 'user-agent': agent } = ownHeaders
+  const length = headers['content-length']
+  return withForwarded(
+    {
+      'accept-encoding': encoding,
+      'user-agent': agent,
+      ...(typeof length === 'string' && { 'content-length': length }),
+    },
+    headers,
+    forwardedNative,
+  )
+}

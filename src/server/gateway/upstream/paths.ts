@@ -37,3 +37,32 @@ export function geminiPath({ deployment, upstreamModel }: Where, method: string)
   const resource = /^(publishers|endpoints)\//.test(model) ? model : `publishers/google/models/${model}`
   return `${version}/${escaped(`projects/${google.project}/locations/${google.location}/${resource}`)}:${method}`
 }
+
+/**
+ * A path of a provider's own API as it stands behind the deployment's base address. The version that ends the address
+ * is left out of the path.
+ */
+export function nativePath(target: Pick<Target, 'deployment' | 'protocol'>, path: string): string {
+  const base = `${new URL(target.deployment.apiBase).pathname}${basePathOf(target)}`
+  const [version] = /\/v\d\w*$/.exec(base) ?? []
+  return version !== undefined && path.startsWith(`${version}/`) ? path.slice(version.length) : path
+}
+
+/** True when no reading of a path of a client, however often it is decoded, leaves the address that it is put behind. */
+export function staysBelow(path: string, isSlashEncodable: boolean): boolean {
+  if (!path.startsWith('/') || (!isSlashEncodable && /%(25)*2f/i.test(path))) return false
+  let decoded = path
+  // Deeper than any server decodes.
+  for (let depth = 0; depth < 5 && decoded.includes('%'); depth++) {
+    const next = decoded.replaceAll(/%[\da-f]{2}/gi, code => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+    if (next === decoded) break
+    decoded = next
+  }
+  const parts = decoded.slice(1).split('/')
+  return (
+    !/[\\#?]/.test(decoded) &&
+    [...decoded].every(character => character >= ' ') &&
+    !/%(25)*(2f|5c|2e)/i.test(decoded) &&
+    parts.every((part, at) => !/^\.{1,2}(;|$)/.test(part) && (part !== '' || at === parts.length - 1))
+  )
+}

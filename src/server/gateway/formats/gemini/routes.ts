@@ -69,6 +69,13 @@ export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
   )
 }
 
+/** The call that a path of Google's own API is; undefined for any other path. */
+export function geminiCallOf(path: string): { readonly model: string; readonly method: Method } | undefined {
+  const [, model, name = ''] = /^\/v1(?:beta)?\/(?:models\/)?(.+):(\w+)$/.exec(path) ?? []
+  const method = methods.get(name)
+  return model !== undefined && method ? { model, method } : undefined
+}
+
 /** The model and the method that the end of a path names: `a/b:generateContent`. */
 function called(path: string): { readonly model: string; readonly method: Method } {
   const colon = path.lastIndexOf(':')
@@ -94,7 +101,7 @@ const googleModel = ({ id, display_name, context_window: input, max_output_token
  * A sink for a stream in Google's format that sends it on to `sink` as one JSON array, an element for each event. That is
  * what clients get who do not ask for `alt=sse`. An answer that is no stream passes as it is.
  */
-function createArraySink(sink: Sink): Sink {
+export function createArraySink(sink: Sink): Sink {
   let frames: ReturnType<typeof sseReader> | undefined
   const decoder = new TextDecoder()
   let isEmpty = true
