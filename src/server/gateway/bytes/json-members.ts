@@ -25,6 +25,8 @@ export interface Member {
 
 /** The own members of a JSON object, as far as they were asked for. */
 export interface OwnMembers {
+  /** The text that they are members of: places in another one say nothing. */
+  readonly body: Buffer
   /** Where the value of each key stands, in the order of the keys; the last one of a key that occurs twice. */
   readonly values: readonly (Span | undefined)[]
   /** The keys that occur more than once. Parsers disagree on which one counts. */
@@ -76,7 +78,7 @@ export function ownMembers(body: Buffer, keys: Keys, words?: Words): OwnMembers 
     values[key] = value
   })
   if (end === broken || skipBlank(body, end) !== body.length) return undefined
-  return { values, doubled, names: keys.names, hasWord: text.hasWord, long: text.long }
+  return { body, values, doubled, names: keys.names, hasWord: text.hasWord, long: text.long }
 }
 
 /** The members of the object or array that begins at `at` in a valid JSON text; none for any other value. */

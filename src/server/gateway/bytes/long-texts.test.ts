@@ -10,7 +10,7 @@ const keys = keysOf(['messages'])
 const words = wordsOf(['image'])
 
 /** Lifts the long texts of a body of more than 32 KiB. */
-const lifted = (body: Buffer) => liftTexts(body, ownMembers(body, keys, words)?.long)
+const lifted = (body: Buffer) => liftTexts(body, ownMembers(body, keys, words))
 
 /** `value` with its long texts lifted, changed by `convert`, and put back. */
 function converted(value: object, convert: (given: unknown) => unknown): unknown {

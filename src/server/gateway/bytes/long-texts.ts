@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
+import type { OwnMembers } from './json-members.ts'
 import type { Span } from './json-scanner.ts'
 
 /** A request whose long texts stayed bytes. */
@@ -31,7 +32,8 @@ const tokenOf = (index: number): string => `"${mark}${index};`
  * Replaces the long texts of a JSON body, found by the scan, with tokens, so that reading and writing it costs what the rest
  * is worth. Undefined where there is none. Only texts that no conversion looks into are taken: see `isPlain`.
  */
-export function liftTexts(body: Buffer, long: readonly Span[] | undefined): Lifted | undefined {
+export function liftTexts(body: Buffer, found: Pick<OwnMembers, 'body' | 'long'> | undefined): Lifted | undefined {
+  const long = found?.body === body ? found.long : undefined
   const spans = long?.filter(span => isTextMember(body, span.start) && isPlain(body, span))
   if (!spans || spans.length === 0 || !isUtf8(body)) return undefined
   const pieces: string[] = []

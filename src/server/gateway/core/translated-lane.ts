@@ -46,7 +46,7 @@ export function createTranslatedLane(options: Options): Lane {
   const { client, codec, send } = options
   return async (attempt, sink) => {
     const { call, ask, target } = attempt
-    const lifted = liftTexts(call.body, ask.members?.long)
+    const lifted = liftTexts(call.body, ask.members)
     const given = parsedObject(lifted?.text ?? call.body)
     const { body, writer, degraded: unread, ownNames } = client(given, clientContext(attempt))
     const { request, names, degraded: changed } = normalRequest(body, target, ownNames)

@@ -32,7 +32,7 @@ export function inputBoundOf(
   members: OwnMembers | undefined,
   defaultUses: number,
 ): InputBound {
-  const isPlain = members && !members.hasWord && !hasEscapedLetter(body)
+  const isPlain = members?.body === body && !members.hasWord && !hasEscapedLetter(body)
   const request = isPlain ? outlineOf(body, members) : parsedObject(body)
   const media = isPlain ? noMedia : kind === 'gemini' ? geminiMediaIn(request) : mediaIn(request)
   const rest = kind === 'gemini' ? geminiRest(request, defaultUses) : restOf(request, defaultUses)
