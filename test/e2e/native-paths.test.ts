@@ -48,6 +48,7 @@ for (const [line, sent, body] of lines) {
   test(`${line} reaches the provider as it is, with the provider's credential`, async () => {
     upstream.answer({ status: 201, body: '{"made" :  true}' })
     const headers = {
+      'content-encoding': 'gzip',
       cookie: 'a=b',
       'x-forwarded-for': '1.2.3.4',
       'openai-organization': 'org-mine',
@@ -60,6 +61,7 @@ for (const [line, sent, body] of lines) {
     const credential = [got.headers.authorization, got.headers['x-api-key'], got.headers['x-goog-api-key']].join(' ')
     assert.match(credential, line.includes('bedrock') ? /AWS4-HMAC-SHA256 .*eu-central-1\/bedrock/ : new RegExp(secret))
     const names = Object.keys(got.headers)
+    assert.equal(got.headers['content-encoding'], 'gzip')
     assert.deepEqual(
       names.filter(name => ['cookie', 'x-forwarded-for', 'openai-organization'].includes(name)),
       [],
@@ -83,6 +85,7 @@ test('a key without the field passthrough is refused, and told which field and h
   assert.equal((await send(other, 'GET /anthropic/v1/files')).status, 403)
   const narrow = await holderOf(service, { passthrough: ['bedrock'], models: ['bedrock/amazon.*'] })
   assert.equal((await send(narrow, 'POST /bedrock/model/meta.llama/converse', { body: {} })).status, 403)
+  assert.equal((await send(narrow, 'POST /bedrock/%6dodel/meta%2ellama/converse', { body: {} })).status, 403)
   assert.equal((await send(narrow, 'POST /bedrock/model/amazon.x/converse', { body: {} })).status, 200)
   assert.equal(upstream.requests.length, before + 1)
   assert.equal((await send({ url: service.url }, 'GET /openai/v1/files')).status, 401)

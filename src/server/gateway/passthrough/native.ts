@@ -138,8 +138,9 @@ const isReading = (method: Method): boolean => method === 'GET' || method === 'D
 
 /** The model that a path of Bedrock names, as the gateway names it. */
 function modelOfBedrock({ provider, path }: Pick<NativeRequest, 'provider' | 'path'>): string | undefined {
-  const [, model] = /^\/model\/([^/]+)(?:\/|$)/.exec(path) ?? []
-  return provider === 'bedrock' && model !== undefined ? `bedrock/${decodeURIComponent(model)}` : undefined
+  if (provider !== 'bedrock') return undefined
+  const [, first, model] = path.split('/').map(decodeURIComponent)
+  return first === 'model' && model !== undefined ? `bedrock/${model}` : undefined
 }
 
 interface Made {

@@ -68,7 +68,7 @@ export function forwardedQuery(query: string): string {
 
 /** What clients say of their bodies, of versions and of features: no credential, no cookie, nothing of the connection. */
 const forwardedNative =
-  /^(content-type|accept|idempotency-key|anthropic-.*|openai-(?!organization$|project$).*|x-goog-upload-.*|x-amzn-bedrock-.*)$/
+  /^(content-type|content-encoding|accept|idempotency-key|anthropic-.*|openai-(?!organization$|project$).*|x-goog-upload-.*|x-amzn-bedrock-.*)$/
 
 /** Headers of a request to a provider's own API, but for the credential. */
 export function nativeHeaders({ headers }: Pick<Call, 'headers'>): Record<string, string> {
