@@ -76,7 +76,7 @@ export class FrameWriter {
   end(): void {
     this.#response.end()
     if (this.#response.destroyed) return
-    const timer = setTimeout(() => this.#cut(), this.#slowReaderMs)
+    const timer = setTimeout(() => void this.#cut(), this.#slowReaderMs)
     this.#response.once('close', () => clearTimeout(timer))
   }
 
@@ -106,7 +106,7 @@ export class FrameWriter {
       const onDrain = () => settle(true)
       const onGone = () => settle(false)
       const timer = setTimeout(() => {
-        this.#cut()
+        void this.#cut()
         settle(false)
       }, this.#slowReaderMs - this.#waitedMs)
       this.#response.once('drain', onDrain)

@@ -176,3 +176,17 @@ for (const given of kinds) {
     })
   }
 }
+
+test('messages to bedrock-converse: the long text of a document, which goes as base64, is read', async () => {
+  const source = { type: 'content', content: [{ type: 'text', text: long('document') }] }
+  const content = [
+    { type: 'document', title: 'd', source },
+    { type: 'text', text: padding },
+    { type: 'text', text: long('more') },
+    { type: 'text', text: long('question') },
+  ]
+  const request = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content }] }
+  const sent = await written(['messages', anthropicClient, request], { protocol: 'bedrock-converse', isLifted: true })
+  const [, bytes = ''] = /"bytes":"([^"]+)"/.exec(JSON.stringify(sent)) ?? []
+  assert.equal(Buffer.from(bytes, 'base64').toString(), long('document'))
+})

@@ -48,6 +48,7 @@ const comma = 0x2c
 const minus = 0x2d
 const zero = 0x30
 const colon = 0x3a
+const backslash = 0x5c
 const openArray = 0x5b
 const openObject = 0x7b
 /** A closing bracket stands two places behind its opening one in ASCII. */
@@ -116,6 +117,18 @@ function isOneOf(words: Words, bytes: Buffer, { start, end }: Span): boolean {
   const candidates = words[end - start]
   if (!candidates) return false
   for (let at = 0; at < candidates.length; at++) if (isAt(bytes, start, candidates[at])) return true
+  return false
+}
+
+const escapedLetter = Buffer.from('u00')
+
+/** True when a letter may be written as an escape: it may be one of a word that a scan looks out for. */
+export function hasEscapedLetter(body: Buffer): boolean {
+  for (let at = body.indexOf(escapedLetter); at >= 0; at = body.indexOf(escapedLetter, at + 1)) {
+    const digit = body[at + escapedLetter.length] ?? 0
+    // Letters have the codes from 41 to 7a; control characters, which must be escaped, have those below 20.
+    if (body[at - 1] === backslash && digit >= 0x34 && digit <= 0x37) return true
+  }
   return false
 }
 

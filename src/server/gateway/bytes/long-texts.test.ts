@@ -7,7 +7,7 @@ import { liftTexts } from './long-texts.ts'
 
 const padding = 'x'.repeat(40_000)
 const keys = keysOf(['messages'])
-const words = wordsOf(['image'])
+const words = wordsOf(['image', 'document'])
 
 /** Lifts the long texts of a body of more than 32 KiB. */
 const lifted = (body: Buffer) => liftTexts(body, ownMembers(body, keys, words))
@@ -67,6 +67,7 @@ const kept: readonly (readonly [name: string, value: object])[] = [
   ['a text with an escape at its end', { text: `${'x'.repeat(900)}\n` }],
   ['a text with a character of several bytes at its end', { text: `${'x'.repeat(900)}\u00a0` }],
   ['the line that Claude Code begins with', { text: `x-anthropic-billing-header: ${'x'.repeat(900)}` }],
+  ['a document of texts', { type: 'document', source: { type: 'content', content: [{ text: 'x'.repeat(900) }] } }],
   ['an element', { text: ['x'.repeat(900)] }],
 ]
 

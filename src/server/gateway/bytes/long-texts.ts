@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import type { OwnMembers } from './json-members.ts'
-import type { Span } from './json-scanner.ts'
+import { hasEscapedLetter, type Span } from './json-scanner.ts'
 
 /** A request whose long texts stayed bytes. */
 export interface Lifted {
@@ -15,6 +15,7 @@ export interface Lifted {
 
 /** The members whose texts are passed on as they are, whatever the format. */
 const names = ['"text"', '"content"'].map(name => Buffer.from(name))
+const documentWord = Buffer.from('document"')
 const billingHeader = Buffer.from('x-anthropic-billing-header')
 
 const colon = 0x3a
@@ -32,8 +33,8 @@ const tokenOf = (index: number): string => `"${mark}${index};`
  * Replaces the long texts of a JSON body, found by the scan, with tokens, so that reading and writing it costs what the rest
  * is worth. Undefined where there is none. Only texts that no conversion looks into are taken: see `isPlain`.
  */
-export function liftTexts(body: Buffer, found: Pick<OwnMembers, 'body' | 'long'> | undefined): Lifted | undefined {
-  const long = found?.body === body ? found.long : undefined
+export function liftTexts(body: Buffer, found: OwnMembers | undefined): Lifted | undefined {
+  const long = found?.body === body && !mayHoldDocuments(body, found) ? found.long : undefined
   const spans = long?.filter(span => isTextMember(body, span.start) && isPlain(body, span))
   if (!spans || spans.length === 0 || !isUtf8(body)) return undefined
   const pieces: string[] = []
@@ -47,6 +48,10 @@ export function liftTexts(body: Buffer, found: Pick<OwnMembers, 'body' | 'long'>
   pieces.push(body.toString('utf8', at))
   return { text: pieces.join(''), bytes, lower: made => lowered(made, { body, spans }) }
 }
+
+/** The text of a document may be read: some formats take it as base64. */
+const mayHoldDocuments = (body: Buffer, { hasWord }: OwnMembers): boolean =>
+  (hasWord && body.includes(documentWord)) || hasEscapedLetter(body)
 
 /** True when the string that begins at `start` is the value of one of the members above. */
 function isTextMember(body: Buffer, start: number): boolean {

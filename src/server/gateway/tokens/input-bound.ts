@@ -1,6 +1,6 @@
 import { countOf, isRecord, type Json, listOf, recordOf, recordsOf, textIn } from '../../platform/json.ts'
 import { type OwnMembers, outlineAt } from '../bytes/json-members.ts'
-import { openText, wordsOf } from '../bytes/json-scanner.ts'
+import { hasEscapedLetter, openText, wordsOf } from '../bytes/json-scanner.ts'
 import type { Call, Units } from '../core/call.ts'
 import { parsedObject } from '../core/request-checks.ts'
 import { field, objectField } from '../formats/gemini/fields.ts'
@@ -53,16 +53,6 @@ interface Media {
 type Rest = Omit<InputBound, 'textBytes' | 'images'>
 
 const noMedia: Media = { images: 0, dataBytes: 0, fillsWindow: false }
-
-/** A letter that is written as an escape may be one of a word that the scan looks out for. */
-const escapedLetter = Buffer.from('u00')
-const backslash = 0x5c
-
-function hasEscapedLetter(body: Buffer): boolean {
-  for (let at = body.indexOf(escapedLetter); at >= 0; at = body.indexOf(escapedLetter, at + 1))
-    if (body[at - 1] === backslash) return true
-  return false
-}
 
 /** The members that the scan has found, as far as bounds read them. */
 function outlineOf(body: Buffer, { names, values }: OwnMembers): Json {
