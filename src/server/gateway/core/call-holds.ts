@@ -76,6 +76,7 @@ function worstOf(incoming: Incoming): WorstCase {
           maxTokens: ask.maxTokens,
           hasOutput: !isEmbedding(call.kind),
           bytesPerToken: limits.reserveBytesPerToken,
+          unlimitedCalls: limits.reserveServerToolCalls,
         },
         candidates,
       )

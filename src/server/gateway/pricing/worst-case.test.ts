@@ -31,7 +31,7 @@ const input: InputBound = {
   fillsWindow: false,
   answers: 1,
 }
-const call = { input, maxTokens: 1_000, hasOutput: true, bytesPerToken: 1 }
+const call = { input, maxTokens: 1_000, hasOutput: true, bytesPerToken: 1, unlimitedCalls: 10 }
 const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({
   deployment: deploymentAt('http://x', { provider: 'anthropic' }),
   upstreamModel,
@@ -173,4 +173,8 @@ test('calls of tools that the provider runs are held at their fees, where it cha
   const amountOf = (model: string) => worstCase(searching, [candidate(factsOf(flat(5, 25)), model)]).amountUsd
   assert.equal(amountOf('m'), '0.125')
   assert.equal(amountOf('claude-opus-5'), '0.155')
+  const deployment = deploymentAt('http://x', { provider: 'gemini' })
+  const gemini = { ...candidate(factsOf(flat(5, 25)), 'gemini-3-pro'), deployment, protocol: 'gemini' } as const
+  // Ten queries: its format has no limit for them.
+  assert.equal(worstCase(searching, [gemini]).amountUsd, '0.265')
 })

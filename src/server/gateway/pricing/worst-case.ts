@@ -1,5 +1,5 @@
-import type { TieredRate } from '../../config/config.ts'
-import { baseModelOf, type DeployedModel } from '../core/call.ts'
+import type { Protocol, TieredRate } from '../../config/config.ts'
+import { baseModelOf, type DeployedModel, type Units } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'
 import { perToken, usdOf } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
@@ -7,6 +7,8 @@ import { toolChargeOf } from './unit-prices.ts'
 
 /** A model that may serve a call. */
 export interface Candidate extends DeployedModel {
+  /** Absent where it makes no difference. */
+  readonly protocol?: Protocol
   readonly facts: ModelFacts
 }
 
@@ -18,6 +20,8 @@ interface Call {
   readonly hasOutput: boolean
   /** How many bytes of text count as one token; 1 is never too few. */
   readonly bytesPerToken: number
+  /** Calls of a provider's tool where nothing limits them. */
+  readonly unlimitedCalls: number
 }
 
 /** What a call can use at most, whichever of the candidates serves it. */
@@ -49,10 +53,17 @@ export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCa
     const cost = costAtMost({ input, output }, facts)
     if (cost === undefined) continue
     isPriced = true
-    const all = cost + toolChargeOf(candidate, call.input.toolCalls).pico
+    const all = cost + toolChargeOf(candidate, toolCallsAt(candidate, call)).pico
     if (all > most) most = all
   }
   return isPriced ? { amountUsd: usdOf(most), tokens } : { amountUsd: null, tokens, unknown: 'price' }
+}
+
+/** Gemini's format has no limit for searches, whatever the client's request says. */
+function toolCallsAt({ protocol }: Candidate, { input: { toolCalls }, unlimitedCalls }: Call): Units {
+  const { web_search: searches = 0 } = toolCalls
+  if (protocol !== 'gemini' || searches === 0) return toolCalls
+  return { ...toolCalls, web_search: Math.max(searches, unlimitedCalls) }
 }
 
 /** What providers add to a request on their own: the frame of a conversation, and the instructions for tools. */
