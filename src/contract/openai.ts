@@ -137,6 +137,33 @@ export const openAiRoutes = {
     },
     summary: 'Count the input tokens of a response without making it; free',
   }),
+  compactResponse: route({
+    ...base,
+    id: 'openai.compactResponse',
+    method: 'POST',
+    path: '/v1/responses/compact',
+    aliases: ['/responses/compact', '/openai/deployments/{model}/responses/compact'],
+    body: Type.Object(
+      {
+        model: Model,
+        input: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })])),
+        previous_response_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      },
+      open,
+    ),
+    responses: {
+      200: Type.Object(
+        {
+          id: Type.String(),
+          object: Type.Literal('response.compaction'),
+          created_at: Type.Integer(),
+          output: Type.Array(Type.Object({ type: Type.String() }, open)),
+        },
+        open,
+      ),
+    },
+    summary: 'Compact a conversation: the user’s messages, and one item in place of all else',
+  }),
   response: route({
     ...stored,
     id: 'openai.response',

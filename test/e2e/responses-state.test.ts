@@ -195,3 +195,26 @@ test('a count covers what it goes on from, stores nothing, and tells a stranger 
   const stranger = await bob()
   await assert.rejects(Promise.resolve(stranger.responses.inputTokens.count(request)), isGone)
 })
+
+test('a compaction covers what it goes on from; the chain that goes on is loaded from there, without what it stands for', async () => {
+  const client = await restarted()
+  const first = await client.responses.create({ model: 'foreign', input: 'My name is Ada.' })
+  const compact = (from: OpenAI, previous_response_id: string) =>
+    from.responses.compact({ model: 'foreign', input: 'I like bridges.', previous_response_id })
+  const compacted = await compact(client, first.id)
+  assert.deepEqual([compacted.object, compacted.output.at(-1)?.type], ['response.compaction', 'compaction'])
+  assert.match(lastSent(), /My name is Ada.*I like bridges\..*Summarize the conversation/s)
+  await assert.rejects(compact(await bob(), first.id), isGone)
+
+  const trigger = [{ type: 'compaction_trigger' }] as unknown as OpenAI.Responses.ResponseInput
+  const second = await client.responses.create({ model: 'foreign', input: trigger, previous_response_id: first.id })
+  await client.responses.create({ model: 'foreign', input: 'Who am I?', previous_response_id: second.id })
+  assert.match(lastSent(), /My name is Ada.*What happened in this conversation before.*Who am I\?/s)
+  assert.doesNotMatch(lastSent(), /Summarize the conversation|"role":"assistant"/)
+})
+
+test('openai: a compaction is asked of the upstream where it speaks Responses, with the bytes of the request', async () => {
+  const client = await restarted()
+  await client.post('/responses/compact', { body: { model: 'own', input: 'hi', odd: 1 } })
+  assert.deepEqual(seen.at(-1), { path: 'POST /v1/responses/compact', body: '{"model":"gpt-5","input":"hi","odd":1}' })
+})

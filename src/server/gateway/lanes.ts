@@ -19,12 +19,18 @@ import { geminiClient, geminiCounts } from './formats/gemini/read-request.ts'
 import { openaiChat } from './formats/openai-chat/codec.ts'
 import { chatClient } from './formats/openai-chat/read-request.ts'
 import { openaiResponses } from './formats/openai-responses/codec.ts'
-import { responsesClient, responsesCounts } from './formats/openai-responses/read-request.ts'
+import { compactionClient, responsesClient, responsesCounts } from './formats/openai-responses/read-request.ts'
 import { anthropicMessages } from './passthrough/anthropic-messages.ts'
 import { bedrockInvoke } from './passthrough/bedrock-invoke.ts'
 import { rawGemini } from './passthrough/gemini.ts'
 import { createRawLane } from './passthrough/lane.ts'
-import { openAiChat, openAiEmbeddings, openAiResponseCounts, openAiResponses } from './passthrough/openai.ts'
+import {
+  openAiChat,
+  openAiCompactions,
+  openAiEmbeddings,
+  openAiResponseCounts,
+  openAiResponses,
+} from './passthrough/openai.ts'
 import { vertexAnthropic } from './passthrough/vertex-anthropic.ts'
 import type { Wire } from './passthrough/wire.ts'
 import { protocolsOf } from './routing/served-protocols.ts'
@@ -79,6 +85,7 @@ const clients: Readonly<
   messages: anthropicClient,
   chat: chatClient,
   responses: responsesClient,
+  responses_compact: compactionClient,
   gemini: geminiClient,
 }
 
@@ -95,6 +102,7 @@ const wires: Readonly<Record<Exclude<CallKind, EndpointKind>, Partial<Record<Pro
   chat: { 'openai-chat': openAiChat },
   responses: { 'openai-responses': openAiResponses },
   responses_count: { 'openai-responses': openAiResponseCounts },
+  responses_compact: { 'openai-responses': openAiCompactions },
   embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
   gemini: { gemini: rawGemini },
   gemini_count: { gemini: rawGemini },

@@ -9,7 +9,7 @@ import type { Call } from './core/call.ts'
 import { readRequest } from './core/request.ts'
 import { createArraySink, geminiCallOf } from './formats/gemini/routes.ts'
 import type { Gateway } from './gateway.ts'
-import { openAiCalls, withModel } from './openai-routes.ts'
+import { isOfResponses, openAiCalls, withModel } from './openai-routes.ts'
 import { kindOfProvider, type Native, type NativeRequest } from './passthrough/native.ts'
 import { receiveBody } from './receive-body.ts'
 import { type Asked, createAnswer, type Received } from './serve-calls.ts'
@@ -104,8 +104,7 @@ async function answerCall(found: ModelCall, place: Place, request: FastifyReques
   const { route, ...asked } = found
   const body = await wholeBody(request.raw, route.bodyLimit ?? callLimit)
   const named = atProvider({ request, body }, found, place.provider, deps.gateway)
-  const isOfResponses = asked.kind === 'responses' || asked.kind === 'responses_count'
-  const answerIt = createAnswer(isOfResponses ? deps.responses : deps.gateway, place.route)
+  const answerIt = createAnswer(isOfResponses(asked.kind) ? deps.responses : deps.gateway, place.route)
   await answerIt({ request, body: named.body }, reply, { ...asked, ...(named.address && { address: named.address }) })
 }
 

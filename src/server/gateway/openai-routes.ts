@@ -19,6 +19,7 @@ export const openAiCalls: readonly CallRoute[] = [
   { route: openAiRoutes.chat, kind: 'chat' },
   { route: openAiRoutes.responses, kind: 'responses' },
   { route: openAiRoutes.countResponse, kind: 'responses_count' },
+  { route: openAiRoutes.compactResponse, kind: 'responses_compact' },
   { route: openAiRoutes.embeddings, kind: 'embeddings' },
   { route: endpointRoutes.completions, kind: 'completions' },
   { route: endpointRoutes.moderations, kind: 'moderations' },
@@ -33,10 +34,13 @@ export const openAiCalls: readonly CallRoute[] = [
 
 /** Model calls in OpenAI's formats. */
 export function serveOpenAi(app: FastifyInstance, { gateway, responses = gateway }: Deps): void {
-  const gatewayOf = (kind: CallKind) => (kind === 'responses' || kind === 'responses_count' ? responses : gateway)
+  const gatewayOf = (kind: CallKind) => (isOfResponses(kind) ? responses : gateway)
   for (const call of openAiCalls) serveCalls(app, gatewayOf(call.kind), [call])
   serveAzure(app, gatewayOf, openAiCalls)
 }
+
+/** True for calls that can go on from stored responses. */
+export const isOfResponses = (kind: CallKind): boolean => kind.startsWith('responses')
 
 type GatewayOf = (kind: CallKind) => Pick<Gateway, 'call'>
 

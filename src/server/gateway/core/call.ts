@@ -17,7 +17,7 @@ export interface CallSession {
 
 /**
  * What a client asks for, and with it the format of both bodies: `messages` and `count_tokens` are Anthropic's,
- * `chat`, `responses`, `responses_count` and `embeddings` are OpenAI's, `gemini` and `gemini_count` are Google's.
+ * `chat`, `embeddings` and all that begin with `responses` are OpenAI's, `gemini` and `gemini_count` are Google's.
  */
 export type CallKind =
   | 'messages'
@@ -25,6 +25,7 @@ export type CallKind =
   | 'chat'
   | 'responses'
   | 'responses_count'
+  | 'responses_compact'
   | 'embeddings'
   | 'gemini'
   | 'gemini_count'

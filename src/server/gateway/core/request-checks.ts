@@ -71,6 +71,15 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | End
       return typeof body.max_output_tokens === 'number' ? body.max_output_tokens : 0
     },
   },
+  responses_compact: {
+    watched: ['model', 'max_output_tokens'],
+    allowsNull: true,
+    maxTokens(body) {
+      // Where the conversation is stored upstream, its id stands in.
+      if (body.input !== undefined && typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
+      return optionalLimit(body, 'max_output_tokens') ?? 0
+    },
+  },
   embeddings: {
     watched: ['model'],
     allowsNull: true,

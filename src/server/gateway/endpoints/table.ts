@@ -101,6 +101,7 @@ const others: Readonly<
   messages: '/v1/messages',
   chat: '/v1/chat/completions',
   responses: '/v1/responses',
+  responses_compact: '/v1/responses/compact',
   embeddings: '/v1/embeddings',
   gemini: '/v1beta/models/{model}:generateContent',
   gemini_embed: '/v1beta/models/{model}:embedContent',

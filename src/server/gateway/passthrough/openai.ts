@@ -1,6 +1,7 @@
 import { openAiError } from '../../../contract/openai.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
+import { joined } from '../bytes/body-edit.ts'
 import { baseModelOf } from '../core/call.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { chatUsageOf, responsesUsageOf } from '../tokens/stated-usage.ts'
@@ -9,6 +10,7 @@ import { openAiHeaders } from '../upstream/headers.ts'
 import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
 import { withUpstreamModel } from './anthropic-messages.ts'
 import { createChatTap } from './chat-tap.ts'
+import { mayHoldOwnItems, withoutOwnItems } from './own-items.ts'
 import { createResponsesTap } from './responses-tap.ts'
 import type { Wire } from './wire.ts'
 
@@ -63,9 +65,21 @@ function isDeclinedChoice({ message, finish_reason: reason }: Json): boolean {
   return !isSaid && (reason === 'content_filter' || Boolean(refusal))
 }
 
+/** Requests of OpenAI's Responses, without what only models of other formats can read. */
+const responseRequests = (path: string) => {
+  const requests = openAiRequests(path)
+  return {
+    ...requests,
+    request(attempt) {
+      const request = requests.request(attempt)
+      return mayHoldOwnItems(attempt.call.body) ? { ...request, ...withoutOwnItems(joined(request.body)) } : request
+    },
+  } as const satisfies Partial<Wire>
+}
+
 /** OpenAI's Responses. Azure's base address is that of its v1 API, as for Chat Completions. */
 export const openAiResponses: Wire = {
-  ...openAiRequests('/responses'),
+  ...responseRequests('/responses'),
   createTap: createResponsesTap,
   readAnswer(body) {
     const response = recordOf(readJson(body))
@@ -91,8 +105,15 @@ export const openAiResponses: Wire = {
 /** OpenAI's counts of a Responses request: never streamed, free. */
 export const openAiResponseCounts: Wire = {
   ...openAiResponses,
-  ...openAiRequests('/responses/input_tokens'),
+  ...responseRequests('/responses/input_tokens'),
   readAnswer: () => ({ usage: noTokens, stopReason: undefined }),
+}
+
+/** OpenAI's compaction of a conversation: never streamed, and its answer is opaque. */
+export const openAiCompactions: Wire = {
+  ...openAiResponses,
+  ...responseRequests('/responses/compact'),
+  declines: () => false,
 }
 
 /** OpenAI's embeddings: never streamed, and without output tokens. */

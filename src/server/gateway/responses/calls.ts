@@ -23,7 +23,7 @@ const ownIdOf = (requestId: string): string => `resp_${requestId.slice(requestId
 export const noResponse = (id: string): AppError =>
   new AppError('not_found', `response ${id.slice(0, 200)} not found`, { fields: { code: 'response_not_found' } })
 
-/** Model calls and counts in the Responses format: loads what a call goes on from, and stores its answer. */
+/** Model calls, counts and compactions in the Responses format: loads what a call goes on from, and stores its answer. */
 export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gateway, 'call'> {
   const deploymentsOf = (call: Call) => gateway.served('responses', readRequest(call).model)
 
@@ -80,7 +80,7 @@ export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gate
       const { previousId } = state
       const own = await withItems(given)
       const ready = previousId === undefined ? own : await continued(own, previousId)
-      if (given.kind === 'responses_count') return gateway.call(ready, sink)
+      if (given.kind !== 'responses') return gateway.call(ready, sink)
       if (!state.isStored) return gateway.call({ ...ready, chain: { previousId, isKept: false } }, sink)
 
       const { principal } = given.caller

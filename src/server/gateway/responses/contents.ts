@@ -1,6 +1,7 @@
 import { nextVersion, type RowSealer } from '../../db/sealed-rows.ts'
 import { type Json, recordsOf } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
+import { sinceCompaction } from '../formats/openai-responses/compaction.ts'
 import type { ResponseName, ResponseRow, ResponseStore } from './store.ts'
 
 /** What is stored of a response: the items of its own request, and the answer. */
@@ -52,11 +53,13 @@ export function createStoredResponses({ store, sealer, log }: Deps) {
       return row && opened(row)
     },
 
-    /** All items up to and including the response, the oldest first; undefined where an earlier response is missing. */
+    /** The items up to and including the response that still matter, the oldest first; undefined where an earlier response is missing. */
     async items(name: ResponseName): Promise<readonly Json[] | undefined> {
       const chain = await store.chain(name)
       if (chain.length === 0 || chain[0]?.previous_id) return undefined
-      return chain.map(opened).flatMap(({ input, response }) => [...input, ...recordsOf(response['output'])])
+      return sinceCompaction(
+        chain.map(opened).flatMap(({ input, response }) => [...input, ...recordsOf(response['output'])]),
+      )
     },
 
     async remove(name: ResponseName): Promise<boolean> {

@@ -53,6 +53,7 @@ export function estimateInputOf(call: Pick<Call, 'kind' | 'body' | 'headers'>): 
     case 'chat':
     case 'responses':
     case 'responses_count':
+    case 'responses_compact':
     case 'embeddings': {
       const { messages, input, instructions, tools } = request
       return estimateForeignInputTokens({ system: instructions, messages: messages ?? input, tools })

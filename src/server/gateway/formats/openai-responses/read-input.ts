@@ -14,6 +14,7 @@ import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
 import { clientToolOf } from './client-tools.ts'
+import { isCompaction, isTrigger, summaryIn } from './compaction.ts'
 import { openedThinking } from './reasoning.ts'
 
 interface Reading {
@@ -83,6 +84,13 @@ function addItem(item: Json, place: Place): void {
 /** Calls of tools with items of their own; what remains are traces of tools that ran at OpenAI, and settings. */
 function addOther(type: string, item: Json, place: Place): void {
   const { path, conversation, note, callIds } = place
+  if (isTrigger(item)) throw invalid(`${path}: ${type} must be the last item`)
+  if (isCompaction(item)) {
+    const summary = summaryIn(item)
+    if (summary === undefined) note(path)
+    else conversation.add('user', textBlocks(summary), path)
+    return
+  }
   const found = clientToolOf(type === 'tool_search_output' ? 'tool_search_call_output' : type)
   if (!found) {
     if (type !== 'additional_tools') note(path)

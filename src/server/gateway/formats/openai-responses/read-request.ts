@@ -7,12 +7,29 @@ import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
 import { isOpenAiFormat, takesFileIds } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
+import { asksForCompaction, createCompactedWriter, createCompactionWriter, summaryRequest } from './compaction.ts'
 import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
 import { createResponseWriter } from './write-answer.ts'
 
 /** Serves clients of OpenAI's Responses. Every request brings its whole input: what it goes on from is loaded before. */
 export const responsesClient: ClientFormat = (request, context) => {
+  if (!asksForCompaction(request)) return readResponse(request, context)
+  const read = readResponse(summaryRequest(request), context, request)
+  return { ...read, writer: createCompactionWriter(read.writer) }
+}
+
+/** Compacts a conversation for clients of OpenAI's Responses. */
+export const compactionClient: ClientFormat = (request, context) => {
+  if (isAbsent(request['input'])) throw invalid('input is required')
+  const read = readResponse(summaryRequest(request), context)
+  const { requestId, createdAt } = context
+  const { input } = request
+  return { ...read, writer: createCompactedWriter(read.writer, { key: keyOf(requestId), createdAt, input }) }
+}
+
+/** `shown` is the request that the response repeats. */
+function readResponse(request: Json, context: ClientContext, shown = request): ReturnType<ClientFormat> {
   const { target, stream, model, requestId, createdAt } = context
   const degraded: Degradation[] = []
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
@@ -34,15 +51,16 @@ export const responsesClient: ClientFormat = (request, context) => {
     extras,
   })
   noteDropped(request, { extras, chain: context.chain }, note)
-  const key = requestId.slice(requestId.indexOf('_') + 1)
-  const echo = echoOf(request, context)
+  const echo = echoOf(shown, context)
   return {
     body,
     degraded,
     ownNames,
-    writer: createResponseWriter({ key, createdAt, model, stream, echo, originOf: tools.originOf }),
+    writer: createResponseWriter({ key: keyOf(requestId), createdAt, model, stream, echo, originOf: tools.originOf }),
   }
 }
+
+const keyOf = (requestId: string): string => requestId.slice(requestId.indexOf('_') + 1)
 
 const ownNames: OwnNames = {
   max_tokens: 'max_output_tokens',

@@ -104,20 +104,20 @@ function parse(state: string): Json | undefined {
 }
 
 /** How every state of ours begins. No provider's own one does. */
-const prefix = 'syr1.'
+export const thinkingPrefix = 'syr1.'
 
 /**
  * A thinking block as the opaque text that Responses clients send back: nothing is stored here, and the model wants its
  * own words and their signature byte for byte.
  */
 export const sealedThinking = (block: Block): string =>
-  prefix + Buffer.from(JSON.stringify(block)).toString('base64url')
+  thinkingPrefix + Buffer.from(JSON.stringify(block)).toString('base64url')
 
 /** The thinking block inside a text of ours; undefined for any other provider's. The signature is checked upstream. */
 export function openedThinking(sealed: unknown): Block | undefined {
-  if (typeof sealed !== 'string' || !sealed.startsWith(prefix)) return undefined
+  if (typeof sealed !== 'string' || !sealed.startsWith(thinkingPrefix)) return undefined
   const { type, thinking, signature, data } = recordOf(
-    jsonOr(Buffer.from(sealed.slice(prefix.length), 'base64url').toString(), undefined),
+    jsonOr(Buffer.from(sealed.slice(thinkingPrefix.length), 'base64url').toString(), undefined),
   )
   if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string')
     return { type, thinking, signature }

@@ -206,6 +206,7 @@ const itemPrefixes: Readonly<Record<string, string>> = {
   thinking: 'rs',
   redacted_thinking: 'rs',
   server_tool_use: 'ws',
+  compaction: 'cmp',
 }
 
 const incomplete: Partial<Record<StopReason, string>> = {
@@ -217,6 +218,7 @@ const incomplete: Partial<Record<StopReason, string>> = {
 function wholeItem(block: Json & { readonly type: string }, idOf: (type: string) => string): Json | undefined {
   const { type, name, input } = block
   if (type === 'redacted_thinking') return sealedReasoning(idOf(type), block)
+  if (type === 'compaction') return { id: idOf(type), ...block }
   if (type !== 'server_tool_use' || name !== 'web_search') return undefined
   const { query } = recordOf(input)
   return {
