@@ -1,72 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import type { Deployment } from '../../../src/server/config/config.ts'
-import { type NextAnswer, startEndpointUpstream } from '../../support/endpoint-upstream.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
-
-const upstream = await startEndpointUpstream()
-const at = (alias: string, changes: Partial<Deployment> = {}) =>
-  deploymentAt(`${upstream.url}/v1`, {
-    id: `${alias}.1`,
-    alias,
-    upstreamModel: `up-${alias}`,
-    provider: 'openai-compatible',
-    protocols: ['openai-chat'],
-    prices: { input: 1e-6, output: 2e-6 },
-    ...changes,
-  })
-const deployments = [
-  at('text'),
-  at('voice', { unitPrices: { character: 0.001 } }),
-  at('ears', { unitPrices: { second: 0.01 } }),
-  at('painter', { unitPrices: { image: 0.5 } }),
-  at('ranker', { unitPrices: { query: 0.002 } }),
-  at('openai/*', { provider: 'openai', upstreamModel: '*', protocols: ['openai-responses', 'openai-chat'] }),
-  at('claude', { provider: 'anthropic', protocols: ['anthropic-messages'] }),
-  at('co', { provider: 'cohere', apiBase: upstream.url }),
-  at('azure', { provider: 'azure', apiBase: `${upstream.url}/openai/v1` }),
-]
-const app = await startGatewayApp({ deployments, router: { retries: 0 } })
-after(async () => {
-  await app.stop()
-  await upstream.stop()
-})
-
-const json = (value: object): NextAnswer => ({ body: JSON.stringify(value) })
-const frames = (...data: readonly (object | string)[]): NextAnswer => ({
-  type: 'text/event-stream',
-  body: data.map(each => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`),
-})
-
-const wave = (seconds: number) => {
-  const header = Buffer.alloc(44)
-  header.write('RIFF')
-  header.writeUInt32LE(8_000, 28)
-  return Buffer.concat([header, Buffer.alloc(8_000 * seconds - 44)])
-}
-
-function form(fields: Readonly<Record<string, string>>, files: Readonly<Record<string, Buffer>> = { file: wave(3) }) {
-  const data = new FormData()
-  for (const [name, value] of Object.entries(fields)) data.append(name, value)
-  for (const [name, bytes] of Object.entries(files)) data.append(name, new Blob([new Uint8Array(bytes)]), 'a.bin')
-  return data
-}
-
-const send = (path: string, body: object | string | FormData, headers: Record<string, string> = {}) =>
-  body instanceof FormData
-    ? fetch(`${app.url}${path}`, { method: 'POST', body, headers })
-    : app.post(body, { path, headers })
-
-async function call(path: string, body: object | FormData, answer: NextAnswer) {
-  const before = app.booked.length
-  upstream.answer(answer)
-  const response = await send(path, body)
-  const bytes = Buffer.from(await response.arrayBuffer())
-  const isOurs = response.headers.get('x-switchyard-error-source') === 'gateway'
-  assert.ok(!isOurs, bytes.toString('utf8', 0, 500))
-  await app.bookedCalls(before + 1)
-  return { response, bytes, row: app.booked.at(-1) ?? assert.fail('the call is booked') }
-}
+import { test } from 'node:test'
+import type { NextAnswer } from '../../support/endpoint-upstream.ts'
+import { form, frames, json, startEndpoints, wave } from './endpoint-setup.ts'
 
 interface Case {
   readonly path: string
@@ -280,6 +215,8 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
+const { upstream, send, call } = await startEndpoints()
+
 for (const [name, given] of Object.entries(cases)) {
   test(`${name}: the bytes of request and answer pass, and the call is priced`, async () => {
     const { response, bytes, row } = await call(given.path, given.body, given.answer)
@@ -308,101 +245,4 @@ test('P25: a request goes out byte for byte, but for the model’s name at the u
   assert.match(headers['content-type'] ?? '', /^multipart\/form-data; boundary=/)
   assert.ok(body.includes(sound), 'the file is whole')
   assert.match(body.toString('latin1'), /name="model"\r\n\r\nup-ears\r\n/)
-})
-
-const refused: readonly (readonly [path: string, body: object | string | FormData, status: number, message: RegExp])[] =
-  [
-    ['/v1/completions', { model: 'text' }, 400, /prompt is required/],
-    ['/v1/completions', { prompt: 'hi' }, 400, /model is required/],
-    ['/v1/completions', { model: 5, prompt: 'hi' }, 400, /model must be a string/],
-    ['/v1/completions', '{"model":"text","model":"text","prompt":"hi"}', 400, /model is given twice/],
-    ['/v1/completions', { model: 'text', prompt: 'hi', stream: 'yes' }, 400, /stream must be a boolean/],
-    ['/v1/completions', '[', 400, /not valid JSON/],
-    ['/v1/audio/speech', { model: 'nope', input: 'hi' }, 404, /model nope not found/],
-    ['/v1/audio/speech', { model: 'voice' }, 400, /input is required/],
-    ['/v1/rerank', { model: 'ranker', query: 'a' }, 400, /documents is required/],
-    ['/v1/audio/transcriptions', { model: 'ears' }, 415, /multipart\/form-data/],
-    ['/v1/audio/transcriptions', form({}), 400, /model is required/],
-    ['/v1/audio/transcriptions', form({ model: 'ears' }, {}), 400, /exactly one file part file/],
-    [
-      '/v1/audio/transcriptions',
-      form({ model: 'ears' }, { other: Buffer.from('x') }),
-      400,
-      /unknown file part "other"/,
-    ],
-    ['/v1/images/edits', form({ model: 'painter' }, { image: Buffer.from('x') }), 400, /prompt is required/],
-    ['/v1/images/edits', form({ model: 'painter', prompt: 'x' }, {}), 400, /image, or several named image\[\]/],
-    [
-      '/v1/audio/speech',
-      { model: 'claude', input: 'hi' },
-      400,
-      /no \/v1\/audio\/speech at its upstream; it has \/v1\/messages/,
-    ],
-    ['/v1/rerank', { model: 'openai/gpt-5.5', query: 'a', documents: ['b'] }, 400, /it has .*\/v1\/chat\/completions/],
-  ]
-for (const [path, body, status, message] of refused) {
-  test(`P26: POST ${path} is refused with ${status} in OpenAI’s shape: ${message.source}`, async () => {
-    const response = await send(path, body)
-    const { error } = (await response.json()) as { error: { message: string; type: string } }
-    assert.equal(response.status, status, error.message)
-    assert.match(error.message, message)
-    assert.equal(error.type, 'invalid_request_error')
-  })
-}
-
-test('P27: two files of one name in a form are refused', async () => {
-  const body = form({ model: 'ears' })
-  body.append('file', new Blob(['x']), 'b.wav')
-  const response = await send('/v1/audio/transcriptions', body)
-  assert.equal(response.status, 400)
-  assert.match(await response.text(), /exactly one file part file/)
-})
-
-test('P28: a form over 25 MB is refused with 413', async () => {
-  const response = await send(
-    '/v1/audio/transcriptions',
-    form({ model: 'ears' }, { file: Buffer.alloc(26 * 1024 * 1024) }),
-  )
-  assert.equal(response.status, 413)
-})
-
-test('P29: an upstream’s error passes with its status and bytes, and the call is booked', async () => {
-  const error = { error: { message: 'Billing hard limit', type: 'billing', param: null, code: 'x' } }
-  const { response, bytes, row } = await call(
-    '/v1/images/generations',
-    { model: 'painter', prompt: 'x' },
-    { status: 400, ...json(error) },
-  )
-  assert.deepEqual([response.status, JSON.parse(bytes.toString())], [400, error])
-  assert.equal(response.headers.get('x-switchyard-error-source'), 'upstream')
-  assert.deepEqual([row.outcome, row.status], ['failed', 400])
-})
-
-test('P30: audio that breaks off is cut for the client too, and booked as failed', async () => {
-  const before = app.booked.length
-  upstream.answer({ type: 'audio/mpeg', body: Buffer.alloc(50_000, 1), isCut: true })
-  const response = await send('/v1/audio/speech', { model: 'voice', input: 'hi' })
-  await assert.rejects(response.arrayBuffer())
-  await app.bookedCalls(before + 1)
-  assert.deepEqual([app.booked.at(-1)?.outcome, app.booked.at(-1)?.cost_usd], ['failed', '0.002'])
-})
-
-test('P31: events that break off end with an error event', async () => {
-  const before = app.booked.length
-  upstream.answer({ ...frames({ choices: [{ text: 'ho', finish_reason: null }] }), isCut: true })
-  const response = await send('/v1/completions', { model: 'text', prompt: 'hi', stream: true })
-  assert.match(await response.text(), /"error":\{"message":"[^"]*upstream/)
-  await app.bookedCalls(before + 1)
-  assert.equal(app.booked.at(-1)?.outcome, 'failed')
-})
-
-test('P32: a model without a price is refused where the configuration says so', async () => {
-  const strict = await startGatewayApp({
-    deployments: [at('plain', { prices: { input: 1e-6 } }), at('voice', { unitPrices: { character: 1 } })],
-    prices: { unknown: 'refuse' },
-  })
-  upstream.answer({ type: 'audio/mpeg', body: 'x' })
-  const ask = (model: string) => strict.post({ model, input: 'hi' }, { path: '/v1/audio/speech' })
-  assert.deepEqual([(await ask('plain')).status, (await ask('voice')).status], [403, 200])
-  await strict.stop()
 })
