@@ -124,7 +124,7 @@ export function createGateway(options: Options): Gateway {
     const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
     const isStated = outcome.unstatedMs === undefined
     const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
-    const besidesUsd = costsOf(givenUp, target => table.prices.factsOf(target).price)
+    const besidesUsd = costsOf(attempt.call, givenUp, target => table.prices.factsOf(target).price)
     usage.book(usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold, besidesUsd }))
     hold?.settled()
     return booked

@@ -86,6 +86,30 @@ test('F11: file searches and containers of a response have their fees, and looki
   assert.deepEqual([web_searches, units, cost_usd], [1, { file_search: 1, code_container: 1 }, '0.0425'])
 })
 
+for (const [upstreamModel, type, cost] of [
+  ['gpt-4.1', 'web_search', '0.01'],
+  ['gpt-4.1', 'web_search_preview', '0.025'],
+  ['gpt-5.5', 'web_search_preview', '0.01'],
+] as const) {
+  test(`F11: a search by ${type} of ${upstreamModel} costs ${cost}, streamed or not`, async t => {
+    const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } }
+    const counts = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+    const response = { id: 'r', object: 'response', status: 'completed', output: [search], usage: counts }
+    const ended = `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response })}\n\n`
+    const { post, app } = await startPair(t, 'openai-responses', {
+      script: [{ body: JSON.stringify(response) }, { body: ended, headers: { 'content-type': 'text/event-stream' } }],
+      changes: { ...free, upstreamModel },
+    })
+    for (const stream of [false, true]) {
+      const body = { ...clients['/v1/responses'], tools: [{ type }], stream }
+      await (await post(body, { path: '/v1/responses' })).text()
+    }
+    await app.bookedCalls(2)
+    for (const { web_searches, units, cost_usd } of app.booked)
+      assert.deepEqual([web_searches, units, cost_usd], [1, null, cost])
+  })
+}
+
 test('F11: a client of Anthropic’s format reads how often another model has searched', async t => {
   for (const protocol of ['openai-responses', 'gemini'] as const) {
     const { ask } = await startPair(t, protocol, { script: [{ usage }] })

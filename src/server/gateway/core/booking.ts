@@ -9,7 +9,8 @@ import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isRaw } from '../lanes.ts'
 import { lesserUsd, sumUsd } from '../pricing/cost.ts'
 import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
-import { chargeOf, tokenChargeOf, toolCallsOf } from '../pricing/unit-prices.ts'
+import { toolCallsOf } from '../pricing/tool-fees.ts'
+import { chargeOf, tokenChargeOf } from '../pricing/unit-prices.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
@@ -34,7 +35,7 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold, bes
   const { usage } = outcome
   const charge = isEndpoint(call.kind)
     ? endpointCharge(call.kind, attempt, outcome, price)
-    : tokenChargeOf(target, usage, price)
+    : tokenChargeOf({ call, target, usage, price })
   return rowOf(call, ask, {
     ...charge,
     target,
@@ -48,10 +49,11 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold, bes
 
 /** What answers cost that were given up, as far as their models have a price. */
 export const costsOf = (
+  call: Call,
   givenUp: readonly GivenUp[],
   priceOf: (target: Target) => ModelPrice | undefined,
 ): readonly string[] =>
-  givenUp.flatMap(({ target, usage }) => tokenChargeOf(target, usage, priceOf(target)).costUsd ?? [])
+  givenUp.flatMap(({ target, usage }) => tokenChargeOf({ call, target, usage, price: priceOf(target) }).costUsd ?? [])
 
 /** What is assumed from the request alone never costs more than what was held for it. */
 function costOfCall({ unstatedMs }: Outcome, cost: string | undefined, hold: Ended['hold']): string | undefined {
@@ -143,7 +145,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     output_tokens: usage.output_tokens,
     reasoning_tokens: usage.reasoning_tokens,
     web_searches: usage.web_searches,
-    units: outcome.units ?? serverToolUnits(usage),
+    units: outcome.units ?? serverToolUnits(usage, call),
     estimated: usage.estimated,
     cost_usd: orNull(facts.costUsd),
     rates: orNull(facts.rates),
@@ -175,8 +177,8 @@ const laneName = (kind: CallKind, protocol: Protocol): string =>
   protocol === 'demo' ? 'demo' : isRaw(kind, protocol) ? 'raw' : 'translated'
 
 /** What was used besides tokens and searches of the web, which have a column of their own; null without any. */
-function serverToolUnits(usage: TokenCounts): Units | null {
-  const { web_search: _, ...others } = toolCallsOf(usage)
+function serverToolUnits(usage: TokenCounts, call: Call): Units | null {
+  const { web_search: _, web_search_preview: __, ...others } = toolCallsOf(usage, call)
   return Object.keys(others).length > 0 ? others : null
 }
 

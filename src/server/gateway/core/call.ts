@@ -101,6 +101,7 @@ export type Unit =
   | 'audio_token'
   | 'image_token'
   | 'web_search'
+  | 'web_search_preview'
   | 'file_search'
   | 'code_container'
 export type Units = Readonly<Partial<Record<Unit, number>>>

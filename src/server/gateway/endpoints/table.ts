@@ -68,12 +68,15 @@ export const endpoints: Readonly<Record<EndpointKind, Endpoint>> = {
 /** True for calls that pass through to an endpoint of the table. */
 export const isEndpoint = (kind: CallKind): kind is EndpointKind => Object.hasOwn(endpoints, kind)
 
-/** The endpoints of known providers that do not have all of them. Source: their API references. */
+/**
+ * The endpoints of known providers that do not have all of them. Source: OpenAI's and OpenRouter's OpenAPI documents, the
+ * references "Azure OpenAI REST API", "OpenAI compatibility" of Ollama (some of its versions draw images) and of Gemini.
+ */
 const served: Readonly<Record<string, readonly EndpointKind[]>> = {
   openai: without('rerank'),
-  azure: without('rerank', 'moderations'),
-  openrouter: ['completions', 'rerank'],
-  ollama: ['completions', 'images'],
+  azure: without('rerank', 'moderations', 'image_variations'),
+  openrouter: ['completions', 'images', 'rerank', 'speech', 'transcriptions'],
+  ollama: ['completions', 'images', 'speech', 'transcriptions'],
   gemini: ['images'],
   vertex: [],
   bedrock: [],
@@ -92,7 +95,8 @@ export const hasEndpoint = (kind: EndpointKind, { deployment: { provider } }: De
 export function endpointPath(kind: EndpointKind, { deployment: { provider, apiBase } }: DeployedModel): string {
   const { path } = endpoints[kind]
   // Cohere's own API; its base address for OpenAI's clients has no rerank.
-  return kind === 'rerank' && provider === 'cohere' && !/\/v\d+$/.test(apiBase) ? `/v2${path}` : path
+  if (kind === 'rerank' && provider === 'cohere' && !/\/v\d+$/.test(apiBase)) return `/v2${path}`
+  return kind === 'images' && provider === 'openrouter' ? '/images' : path
 }
 
 const others: Readonly<

@@ -29,6 +29,10 @@ export function costOf(rates: Rates, tokens: TokenCounts): string | undefined {
 /** A dollar per million tokens is a million pico-dollars per token, so rates and sums are whole numbers. */
 export const perToken = (rate: number): bigint => BigInt(Math.round(rate * 1e6))
 
+/** Pico-dollars of so many units. Seconds may have a fraction: to the millisecond. */
+export const picoOf = (rate: number, count: number): bigint =>
+  (BigInt(Math.round(rate * 1e12)) * BigInt(Math.round(count * 1_000))) / 1_000n
+
 const picoDigits = 12
 
 /** Pico-dollars as an exact decimal of US dollars. */

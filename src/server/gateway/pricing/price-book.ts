@@ -3,7 +3,7 @@ import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../conf
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { type AppliedRates, createAppliedRates } from './cost.ts'
-import { findInTable, periodAt, tableVersion } from './price-table.ts'
+import { findInTable, periodAt, periodBeside, tableVersion } from './price-table.ts'
 import { completed, type KnownRates, rateAt, ratesOfParams, ratesOfPeriod } from './rates.ts'
 
 /** What a model costs, from the lists that know it. */
@@ -93,7 +93,7 @@ interface Lists {
 
 function join({ deployment, provider, model, imported, importedVersion, time }: Lists): ModelFacts {
   const entry = findInTable(provider, model)
-  const period = entry && periodAt(entry, time)
+  const period = (entry && periodAt(entry, time)) ?? periodBeside(provider, model)
   const table = period ? ratesOfPeriod(period) : {}
   const own = deployment.prices ? ratesOfParams(deployment.prices) : {}
   const rates = completed({ ...table, ...imported?.rates, ...own }, model)

@@ -118,3 +118,19 @@ export function isListed(provider: string, id: string): boolean {
 export function periodAt({ periods = [] }: TableModel, time: Date): TablePeriod | undefined {
   return periods.findLast(({ from }) => from === undefined || time >= new Date(from)) ?? periods[0]
 }
+
+/**
+ * Prices that the table leaves out: of models whose output is pictures, and of dated versions. All output of an image model
+ * counts as pictures, its few tokens of text too. Source: OpenAI's page of each model, "Pricing".
+ */
+const besides: readonly (readonly [names: RegExp, TablePeriod])[] = [
+  [/^(gpt-image-1\.5|chatgpt-image)/, { input_mtok: 5, cache_read_mtok: 1.25, output_mtok: 32 }],
+  [/^gpt-image-2/, { input_mtok: 5, cache_read_mtok: 1.25, output_mtok: 30 }],
+  [/^gpt-4o-transcribe/, { input_mtok: 2.5, output_mtok: 10 }],
+  [/^gpt-4o-mini-transcribe/, { input_mtok: 1.25, output_mtok: 5 }],
+  [/^gpt-4o-mini-tts/, { input_mtok: 0.6, output_mtok: 12 }],
+]
+
+/** The rates of a model that the table has no price for. */
+export const periodBeside = (provider: string, model: string): TablePeriod | undefined =>
+  provider === 'openai' || provider === 'azure' ? besides.find(([names]) => names.test(model))?.[1] : undefined

@@ -1,8 +1,9 @@
-import { baseModelOf, type DeployedModel, type EndpointKind, type Unit, type Units } from '../core/call.ts'
+import { baseModelOf, type Call, type DeployedModel, type EndpointKind, type Unit, type Units } from '../core/call.ts'
 import { endpoints } from '../endpoints/table.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
-import { costOf, usdOf } from './cost.ts'
+import { costOf, picoOf, usdOf } from './cost.ts'
 import type { ModelPrice } from './price-book.ts'
+import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
 
 /** US dollars per unit. */
 type UnitRates = Readonly<Partial<Record<Unit, number>>>
@@ -21,15 +22,19 @@ interface Listed {
 
 const million = 1e-6
 
-/** Prices of OpenAI's models that are not per token alone. Source: its page of prices. */
+/**
+ * Prices of OpenAI's models that are not per token alone, also by the names that Azure has for them. Audio costs its
+ * transcribing models what text does. Source: OpenAI's page of each model, "Pricing"; for DALL·E and Azure LiteLLM's
+ * model_prices_and_context_window.json.
+ */
 const listed: readonly Listed[] = [
-  { model: /^tts-1-hd/, rates: { character: 30 * million } },
-  { model: /^tts-1/, rates: { character: 15 * million } },
-  { model: /^whisper-1/, rates: { second: 0.0001 } },
+  { model: /^tts(-1)?-hd/, rates: { character: 30 * million } },
+  { model: /^tts(-1|$)/, rates: { character: 15 * million } },
+  { model: /^whisper(-1|$)/, rates: { second: 0.006 / 60 } },
+  { model: /^gpt-transcribe/, rates: { second: 0.0045 / 60 } },
   { model: /moderation/, rates: { query: 0 } },
-  { model: /^gpt-4o-mini-transcribe/, rates: { audio_token: 1.75 * million } },
-  { model: /^gpt-4o-transcribe/, rates: { audio_token: 3.5 * million } },
   { model: /^gpt-image-1-mini/, rates: { image_token: 0.5 * million } },
+  { model: /^(gpt-image-1\.5|chatgpt-image)/, rates: { image_token: 3 * million } },
   { model: /^gpt-image-1$/, rates: { image_token: 5 * million } },
   { model: /^gpt-image-2/, rates: { image_token: 3 * million } },
   {
@@ -97,47 +102,17 @@ export function chargeOf({ kind, model, image, usage, units, price }: Used): Cha
   }
 }
 
-/** Of tools that providers run themselves. Source: the pages of prices of Anthropic, OpenAI and Google. */
-const toolFees: readonly (readonly [providers: RegExp, models: RegExp, UnitRates])[] = [
-  [/^(anthropic|vertex|openrouter)$/, /claude/, { web_search: 0.01 }],
-  [/^(openai|azure)$/, /search-preview/, { web_search: 0.025 }],
-  [/^(openai|azure)$/, /^/, { web_search: 0.01, file_search: 0.0025, code_container: 0.03 }],
-  [/^(gemini|vertex)$/, /gemini-[12]\b/, { web_search: 0.035 }],
-  [/^(gemini|vertex)$/, /gemini/, { web_search: 0.014 }],
-]
-
-/** US dollars for a call of each tool that the model's provider runs; empty where nobody states a fee. */
-function toolFeesOf(target: DeployedModel): UnitRates {
-  const { baseModel, provider, searchPrice } = target.deployment
-  const [at, model] = [baseModel?.provider ?? provider, baseModelOf(target).toLowerCase()]
-  const found = toolFees.find(([providers, models]) => providers.test(at) && models.test(model))?.[2]
-  return searchPrice === undefined ? (found ?? {}) : { ...found, web_search: searchPrice }
-}
-
-/** The calls of providers' tools that the counts of an answer hold; absent for those that were not made. */
-export const toolCallsOf = ({ web_searches, file_searches, code_containers }: TokenCounts): Units => ({
-  ...(web_searches > 0 && { web_search: web_searches }),
-  ...(file_searches > 0 && { file_search: file_searches }),
-  ...(code_containers > 0 && { code_container: code_containers }),
-})
-
-/** The fees of calls of a provider's tools, as far as they are known: in pico-dollars, and the rates by unit. */
-export function toolChargeOf(target: DeployedModel, calls: Units) {
-  const fees = toolFeesOf(target)
-  const charged = (Object.entries(calls) as [Unit, number][]).flatMap(([unit, count]) => {
-    const fee = fees[unit]
-    return fee === undefined ? [] : [{ unit, fee, pico: picoOf(fee, count) }]
-  })
-  return {
-    pico: charged.reduce((sum, { pico }) => sum + pico, 0n),
-    rates: Object.fromEntries(charged.map(({ unit, fee }) => [unit, usdOf(picoOf(fee, 1))])),
-  }
+interface UsedTokens {
+  readonly call: Pick<Call, 'kind' | 'body'>
+  readonly target: DeployedModel
+  readonly usage: TokenCounts
+  readonly price: ModelPrice | undefined
 }
 
 /** The charge of a call for tokens and for tools that the provider ran. */
-export function tokenChargeOf(target: DeployedModel, usage: TokenCounts, price: ModelPrice | undefined): Charge {
+export function tokenChargeOf({ call, target, usage, price }: UsedTokens): Charge {
   if (!price) return noCharge
-  const { pico, rates } = toolChargeOf(target, toolCallsOf(usage))
+  const { pico, rates } = toolChargeOf(target, toolCallsOf(usage, call))
   return {
     costUsd: sumUsd(costOf(price.rates, usage), pico),
     rates: pico === 0n ? price.applied(usage) : { ...price.applied(usage), ...rates },
@@ -147,10 +122,6 @@ export function tokenChargeOf(target: DeployedModel, usage: TokenCounts, price: 
 
 const noCharge: Charge = { costUsd: undefined, rates: undefined, priceSource: undefined }
 const dearerTokens = ['audio_token', 'image_token'] as const
-
-/** Seconds may have a fraction: to the millisecond. */
-const picoOf = (rate: number, count: number): bigint =>
-  (BigInt(Math.round(rate * 1e12)) * BigInt(Math.round(count * 1_000))) / 1_000n
 
 const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {
   if (usd === undefined || more === 0n) return usd

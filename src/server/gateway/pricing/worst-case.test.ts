@@ -175,6 +175,7 @@ test('calls of tools that the provider runs are held at their fees, where it cha
   assert.equal(amountOf('claude-opus-5'), '0.155')
   const deployment = deploymentAt('http://x', { provider: 'gemini' })
   const gemini = { ...candidate(factsOf(flat(5, 25)), 'gemini-3-pro'), deployment, protocol: 'gemini' } as const
-  // Ten queries: its format has no limit for them.
+  // Ten queries: its format has no limit for them. Up to 2.5 all of them together have one fee.
   assert.equal(worstCase(searching, [gemini]).amountUsd, '0.265')
+  assert.equal(worstCase(searching, [{ ...gemini, upstreamModel: 'gemini-2.5-pro' }]).amountUsd, '0.16')
 })

@@ -3,7 +3,7 @@ import { baseModelOf, type DeployedModel, type Units } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'
 import { perToken, usdOf } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
-import { toolChargeOf } from './unit-prices.ts'
+import { toolChargeOf } from './tool-fees.ts'
 
 /** A model that may serve a call. */
 export interface Candidate extends DeployedModel {

@@ -22,7 +22,7 @@ const withContent = (...content: object[]) => ({ model: 'm', max_tokens: 1, mess
 
 const data = 'iVBORw0KGgo='.repeat(500)
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
-const noCalls = { web_search: 0, file_search: 0, code_container: 0 }
+const noCalls = { web_search: 0, web_search_preview: 0, file_search: 0, code_container: 0 }
 const nothing = { images: 0, providerCalls: 0, toolCalls: noCalls, tools: 0, fillsWindow: false, answers: 1 }
 const pdf = { type: 'base64', media_type: 'application/pdf', data }
 const dataUrl = `data:image/png;base64,${data}`
@@ -135,7 +135,18 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
       max_tool_calls: 2,
       tools: ['web_search', 'file_search', 'code_interpreter'].map(type => ({ type })),
     },
-    { ...nothing, providerCalls: 6, toolCalls: { web_search: 2, file_search: 2, code_container: 1 }, tools: 3 },
+    {
+      ...nothing,
+      providerCalls: 6,
+      toolCalls: { ...noCalls, web_search: 2, file_search: 2, code_container: 1 },
+      tools: 3,
+    },
+    0,
+  ],
+  [
+    'Responses: the earlier tool for searches has its own fee',
+    { input: 'hi', tools: [{ type: 'web_search_preview_2025_03_11' }] },
+    { ...nothing, providerCalls: 10, toolCalls: { ...noCalls, web_search_preview: 10 }, tools: 1 },
     0,
   ],
 ]

@@ -71,12 +71,14 @@ function restOf(request: Json, defaultUses: number): Rest {
   const usesOf = ({ max_uses: most }: Json): number => countOf(most) ?? Math.min(defaultUses, mostCalls)
   const usesOfAll = (some: readonly Json[]) => some.reduce((sum, tool) => sum + usesOf(tool), 0)
   const named = (name: string) => providerTools.filter(({ type }) => String(type).startsWith(name))
+  const searches = named('web_search')
   const isSearching = isRecord(request['web_search_options'])
   const servers = listOf(request['mcp_servers']).length
   return {
     providerCalls: usesOfAll(providerTools) + ((isSearching ? 1 : 0) + servers) * defaultUses,
     toolCalls: {
-      web_search: usesOfAll(named('web_search')) + (isSearching ? defaultUses : 0),
+      web_search: usesOfAll(searches.filter(tool => !isSearchPreview(tool))) + (isSearching ? defaultUses : 0),
+      web_search_preview: usesOfAll(searches.filter(isSearchPreview)),
       file_search: usesOfAll(named('file_search')),
       code_container: named('code_interpreter').length,
     },
@@ -85,6 +87,9 @@ function restOf(request: Json, defaultUses: number): Rest {
     answers: Math.max(1, countOf(request['n']) ?? 1),
   }
 }
+
+/** True for OpenAI's earlier tool for searches, with or without a date in its type. */
+export const isSearchPreview = ({ type }: Json): boolean => String(type).startsWith('web_search_preview')
 
 /** Google's format has no limit for calls of the provider's tools. */
 function geminiRest(request: Json, usesEach: number): Rest {
