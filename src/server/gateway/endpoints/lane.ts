@@ -12,7 +12,7 @@ import {
   type UpstreamHeaders,
   type WholeAnswer,
 } from '../upstream/exchange.ts'
-import { openAiHeaders } from '../upstream/headers.ts'
+import { answeredWithFiles, openAiHeaders } from '../upstream/headers.ts'
 import type { Send } from '../upstream/send.ts'
 import { countsOf, statedInAnswer } from './answer.ts'
 import { ByteStream } from './byte-stream.ts'
@@ -47,6 +47,7 @@ interface ReaderOptions extends Omit<Options, 'send'> {
 }
 
 class EndpointReader implements AnswerReader {
+  readonly relays = answeredWithFiles
   readonly #options: ReaderOptions
   readonly #tap = new EndpointTap()
 

@@ -13,8 +13,8 @@ import { ByteStream } from '../endpoints/byte-stream.ts'
 import type { Gateway, NativePlace } from '../gateway.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
-import { nativeHeaders } from '../upstream/headers.ts'
-import { nativePath } from '../upstream/paths.ts'
+import { answeredNatively, nativeHeaders } from '../upstream/headers.ts'
+import { nativeLocation, nativePath } from '../upstream/paths.ts'
 import { scrubbed } from '../upstream/scrub.ts'
 import type { Send } from '../upstream/send.ts'
 
@@ -70,9 +70,9 @@ export function createNative({ gateway, send, usage, budgets }: Deps): Native {
     })
   }
 
-  const exchanged = (attempt: Attempt, { method, path, body }: NativeRequest, sink: Sink) => {
+  const exchanged = (attempt: Attempt, { provider, method, path, body }: NativeRequest, sink: Sink) => {
     const { call, target } = attempt
-    const exchange = new Exchange({ attempt, sink, reader: readerFor(attempt, sink) })
+    const exchange = new Exchange({ attempt, sink, reader: readerFor(attempt, provider, sink) })
     const whole = `${nativePath(target, path)}${queryWithoutKey(call.query)}`
     return send({ attempt, exchange, method, path: whole, headers: nativeHeaders(call), body })
   }
@@ -162,11 +162,17 @@ const attemptAt = ({ deployment }: NativePlace, { request, call, own }: Made): A
   startedMs: performance.now(),
 })
 
-function readerFor(attempt: Attempt, sink: Sink): AnswerReader {
+function readerFor(attempt: Attempt, provider: NativeProvider, sink: Sink): AnswerReader {
   const counts = () => ({ usage: noTokens, stopReason: undefined })
   return {
+    relays: answeredNatively,
+    takesUnmodified: true,
     isStream: () => true,
-    stream: head => new ByteStream({ attempt, sink, head, counts }),
+    stream(head) {
+      const { location } = head.headers
+      if (location !== undefined) head.headers['location'] = nativeLocation(attempt.target, location, `/${provider}`)
+      return new ByteStream({ attempt, sink, head, counts })
+    },
     whole: ({ headers }, body) => ({ headers, body, counts }),
     refusal: ({ status, headers }, body) => ({
       outcome: 'refused',

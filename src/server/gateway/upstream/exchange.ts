@@ -43,6 +43,10 @@ export interface AnswerStream {
 
 /** What a lane makes of an upstream's answer. */
 export interface AnswerReader {
+  /** The names of the upstream's headers that reach the client besides those of every answer. */
+  readonly relays?: RegExp
+  /** True: 304 is an answer, since the request may say what the client has. */
+  readonly takesUnmodified?: true
   /** True when an answer with these headers is to be relayed as it comes. */
   isStream(headers: UpstreamHeaders): boolean
   stream(head: AnswerHead): AnswerStream
@@ -116,7 +120,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Controller, status: number, headers: UpstreamHeaders): void {
     if (status < 200 || this.#isOver) return
-    const fault = faultOf(status, headers)
+    const isUnmodified = status === 304 && this.#reader.takesUnmodified === true
+    const fault = isUnmodified ? undefined : faultOf(status, headers)
     if (fault !== undefined) {
       // Whoever answers so has made nothing of the request.
       this.#sentMs = undefined
@@ -125,10 +130,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (status >= 400) this.#sentMs = undefined
     const { ownHeaders, call, target } = this.#attempt
-    const relayed = relayedHeaders(headers, value => holdsSecret(value, target.deployment))
+    const relayed = relayedHeaders(headers, {
+      holdsSecret: value => holdsSecret(value, target.deployment),
+      more: this.#reader.relays,
+    })
     relayed['request-id'] ??= call.requestId
     this.#head = { status, headers: Object.assign(relayed, ownHeaders) }
-    if (status < 300 && this.#reader.isStream(headers)) this.#stream = this.#reader.stream(this.#head)
+    const isStream = isUnmodified || (status < 300 && this.#reader.isStream(headers))
+    if (isStream) this.#stream = this.#reader.stream(this.#head)
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {

@@ -37,11 +37,27 @@ const answered =
 /** What an id of an upstream looks like; anything else under its name is text. */
 const plainId = /^[\w.:=+/-]{1,200}$/
 
+/** What a file or a part of one is described by, besides its type. */
+export const answeredWithFiles = /^(content-(disposition|language)|etag|last-modified|x-generation-id)$/
+
+/**
+ * What the clients of a provider's own API read of its answers. Left out are cookies, accounts, what belongs to the connection,
+ * and what caches go by: to them an answer is this caller's alone.
+ */
+export const answeredNatively =
+  /^(accept-ranges|allow|content-(disposition|language|length|location|range)|etag|last-modified|link|location|x-amzn-(bedrock-.*|errortype|requestid)|x-goog-(hash|upload-(status|size-received|chunk-granularity)))$/
+
+interface Relay {
+  readonly holdsSecret: (value: string) => boolean
+  /** Names besides those of every answer. */
+  readonly more: RegExp | undefined
+}
+
 /** The upstream's headers that reach the client; all others are dropped, and those that hold a secret. Security S54. */
-export function relayedHeaders(headers: Headers, holdsSecret: (value: string) => boolean): Record<string, string> {
+export function relayedHeaders(headers: Headers, { holdsSecret, more }: Relay): Record<string, string> {
   const relayed: Record<string, string> = {}
   for (const name in headers) {
-    if (name !== 'content-type' && !answered.test(name)) continue
+    if (name !== 'content-type' && !answered.test(name) && !more?.test(name)) continue
     const value = headers[name]
     const first = Array.isArray(value) ? value[0] : value
     if (first === undefined || holdsSecret(first)) continue
@@ -66,9 +82,9 @@ export function forwardedQuery(query: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-/** What clients say of their bodies, of versions and of features: no credential, no cookie, nothing of the connection. */
+/** What clients say of their bodies, of what they have, of versions and of features: no credential, no cookie, nothing of the connection. */
 const forwardedNative =
-  /^(content-type|content-encoding|accept|idempotency-key|anthropic-.*|openai-(?!organization$|project$).*|x-goog-upload-.*|x-amzn-bedrock-.*)$/
+  /^(accept|content-(disposition|encoding|language|md5|range|type)|idempotency-key|if-(match|none-match|modified-since|unmodified-since|range)|range|anthropic-.*|openai-(?!organization$|project$).*|x-goog-upload-.*|x-amzn-bedrock-.*)$/
 
 /** Headers of a request to a provider's own API, but for the credential. */
 export function nativeHeaders({ headers }: Pick<Call, 'headers'>): Record<string, string> {

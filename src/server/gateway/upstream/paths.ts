@@ -48,6 +48,23 @@ export function nativePath(target: Pick<Target, 'deployment' | 'protocol'>, path
   return version !== undefined && path.startsWith(`${version}/`) ? path.slice(version.length) : path
 }
 
+/**
+ * An address that a provider's own API names, as its clients here reach it: below `prefix` where it stands behind the
+ * deployment's base address, else as it is.
+ */
+export function nativeLocation(
+  target: Pick<Target, 'deployment' | 'protocol'>,
+  location: string,
+  prefix: string,
+): string {
+  if (!/^(\/|https?:)/i.test(location)) return location
+  const base = new URL(`${target.deployment.apiBase}${basePathOf(target)}`)
+  const named = URL.parse(location, base.href)
+  const above = base.pathname.replace(/(\/v\d\w*)?\/?$/, '')
+  if (named?.origin !== base.origin || !named.pathname.startsWith(`${above}/`)) return location
+  return `${prefix}${named.pathname.slice(above.length)}${named.search}`
+}
+
 /** True when no reading of a path of a client, however often it is decoded, leaves the address that it is put behind. */
 export function staysBelow(path: string, isSlashEncodable: boolean): boolean {
   if (!path.startsWith('/') || (!isSlashEncodable && /%(25)*2f/i.test(path))) return false

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answeredNatively, answeredWithFiles, nativeHeaders, relayedHeaders } from './headers.ts'
+
+const given = {
+  'content-type': 'application/jsonl',
+  'content-length': '10',
+  'content-disposition': 'attachment; filename="a.jsonl"',
+  'content-range': 'bytes 0-9/20',
+  'accept-ranges': 'bytes',
+  etag: '"abc"',
+  'last-modified': 'Mon, 23 Nov 2026 00:00:00 GMT',
+  location: '/v1/files/file_1',
+  'x-amzn-errortype': 'ValidationException',
+  'x-amzn-requestid': '0e0e-1',
+  'x-generation-id': 'gen-1',
+  'request-id': 'req_1',
+}
+const withheld = {
+  connection: 'keep-alive',
+  'keep-alive': 'timeout=5',
+  'transfer-encoding': 'chunked',
+  'content-encoding': 'identity',
+  upgrade: 'h2c',
+  trailer: 'x',
+  'proxy-authenticate': 'Basic',
+  'set-cookie': 'a=b',
+  'cache-control': 'public, max-age=60',
+  expires: 'never',
+  age: '5',
+  date: 'now',
+  server: 'provider',
+  'openai-organization': 'org-operator',
+  'x-switchyard-request-id': 'forged',
+  'x-goog-upload-url': 'https://upstream.test/upload?upload_id=1',
+  'access-control-allow-origin': '*',
+  'strict-transport-security': 'max-age=1',
+}
+const namesOf = (more: RegExp | undefined, secret = '-') =>
+  Object.keys(relayedHeaders({ ...given, ...withheld }, { holdsSecret: value => value.includes(secret), more })).sort()
+
+test('an answer of a provider’s own API keeps what describes it; nothing of the connection, of accounts and of caches', () => {
+  const { 'x-generation-id': _, ...native } = given
+  assert.deepEqual(namesOf(answeredNatively, 'nowhere'), Object.keys(native).sort())
+})
+
+test('the answer of an endpoint keeps the name of its file', () => {
+  const names = ['content-disposition', 'content-type', 'etag', 'last-modified', 'request-id', 'x-generation-id']
+  assert.deepEqual(namesOf(answeredWithFiles, 'nowhere'), names)
+  assert.deepEqual(namesOf(undefined, 'nowhere'), ['content-type', 'request-id'])
+})
+
+test('a header with a credential in it is dropped, whatever its name', () => {
+  assert.ok(!namesOf(answeredNatively, 'a.jsonl').includes('content-disposition'))
+})
+
+test('a request to a provider’s own API says what the client has and which part it wants', () => {
+  const conditions = { range: 'bytes=0-9', 'if-none-match': '"abc"', 'if-range': '"abc"', 'if-modified-since': 'x' }
+  const sent = nativeHeaders({
+    headers: { ...conditions, cookie: 'a=b', authorization: 'Bearer k', te: 'trailers', 'x-forwarded-for': '1' },
+  })
+  const { 'accept-encoding': encoding, 'user-agent': agent, ...others } = sent
+  assert.deepEqual(others, conditions)
+  assert.ok(encoding === 'identity' && agent)
+})
