@@ -82,6 +82,8 @@ export interface Gateway {
   targetOf(id: string): DeployedModel | undefined
   /** The error for a model that is not there, with what was probably meant. */
   unknown(id: string, key?: KeyAccess): AppError
+  /** True for a name that such a key may use, whether anything has it or not. */
+  mayUse(id: string, key: KeyAccess | undefined): boolean
   /** The deployments that serve calls of that kind to a model. */
   served(kind: CallKind, id: string): readonly Target[]
   /** The deployment of that id. */
@@ -185,6 +187,7 @@ export function createGateway(options: Options): Gateway {
     },
     targetOf: id => table.list.targetOf(id),
     unknown: (id, key) => table.unknown(id, key),
+    mayUse: (id, key) => key === undefined || coversModel(key.models, table.nameOf(id)),
     served: (kind, id) => table.served(kind, table.nameOf(id)),
     deployment: id => table.deployment(id),
     nativeOf(provider) {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageRoutes } from '../../contract/messages.ts'
 import { type NativeProvider, nativeProviders, nativeRoutes } from '../../contract/native.ts'
 import type { Route } from '../../contract/route.ts'
+import { refuseEncoded } from '../http/json-body.ts'
 import { noSuchPath, pathOf } from '../http/unknown-path.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Call } from './core/call.ts'
@@ -16,7 +17,7 @@ import { type Asked, createAnswer, type Received } from './serve-calls.ts'
 import { staysBelow } from './upstream/paths.ts'
 
 interface Deps {
-  readonly gateway: Pick<Gateway, 'call' | 'served'>
+  readonly gateway: Pick<Gateway, 'call' | 'mayUse' | 'served'>
   /** Calls that can go on from stored responses. */
   readonly responses: Pick<Gateway, 'call'>
   readonly native: Native
@@ -102,25 +103,31 @@ function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyR
 
 async function answerCall(found: ModelCall, place: Place, request: FastifyRequest, reply: FastifyReply, deps: Deps) {
   const { route, ...asked } = found
+  refuseEncoded(request.headers)
   const body = await wholeBody(request.raw, route.bodyLimit ?? callLimit)
   const named = atProvider({ request, body }, found, place.provider, deps.gateway)
   const answerIt = createAnswer(isOfResponses(asked.kind) ? deps.responses : deps.gateway, place.route)
   await answerIt({ request, body: named.body }, reply, { ...asked, ...(named.address && { address: named.address }) })
 }
 
-/** The call with a model of the provider: below its path, names are those that the provider gives its models. */
+/**
+ * The call with a model of the provider: below its path, names are those that the provider gives its models. A call of a name
+ * that the key may not use stays as it is, and is refused as on every other path, whether anything has that name or not.
+ */
 function atProvider(
   { request, body }: Received,
   { kind, address, route }: ModelCall,
   provider: NativeProvider,
-  gateway: Pick<Gateway, 'served'>,
+  gateway: Pick<Gateway, 'mayUse' | 'served'>,
 ): Pick<Call, 'body' | 'address'> {
   const { model } = readRequest({ kind, body, headers: request.headers, ...(address && { address }) })
+  const usable = [model, `${provider}/${model}`].filter(name => gateway.mayUse(name, request.caller.key))
+  if (usable.length === 0) return { body, ...(address && { address }) }
   const isServed = (name: string) => {
     const served = gateway.served(kind, name)
     return served.length > 0 && served.every(({ deployment }) => deployment.provider === provider)
   }
-  const name = [model, `${provider}/${model}`].find(isServed)
+  const name = usable.find(isServed)
   if (name === undefined)
     throw new AppError(
       'not_found',

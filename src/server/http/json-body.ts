@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, invalid } from '../platform/errors.ts'
 
 const maxDepth = 64
@@ -5,6 +6,12 @@ const maxDepth = 64
 const maxMembers = 10_000
 /** Items of all arrays together. Security: S50. */
 const maxItems = 100_000
+
+/** Throws for a compressed body, which no reader here takes. */
+export function refuseEncoded({ 'content-encoding': encoding }: IncomingHttpHeaders): void {
+  if (encoding !== undefined && encoding !== 'identity')
+    throw new AppError('unsupported_media_type', 'encoded bodies are not read; send plain JSON')
+}
 
 /** The value of a JSON request body; undefined when it is empty. Bad JSON, deep nesting, too many members and items are 400. */
 export function parseJsonBody(text: string): unknown {

@@ -16,7 +16,7 @@ import { type Caller, masterCaller } from './caller.ts'
 import { type AddressOf, createAddressOf } from './client-address.ts'
 import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
-import { isJsonType, parseJsonBody } from './json-body.ts'
+import { isJsonType, parseJsonBody, refuseEncoded } from './json-body.ts'
 import { allowedMethods } from './paths.ts'
 import { needsKey, noSuchPath, pathOf, shapeOfPath } from './unknown-path.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
@@ -190,9 +190,7 @@ function admit(request: FastifyRequest, route: Route, caller: Caller): void {
 function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-    throw new AppError('unsupported_media_type', 'encoded bodies are not read; send plain JSON')
-  }
+  refuseEncoded(headers)
   if (consumes && new RegExp(`^${consumes}\\s*(;|$)`, 'i').test(type ?? '')) return
   if (hasBody && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', 'the content type must be application/json')

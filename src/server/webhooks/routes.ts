@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { webhookRoutes } from '../../contract/webhooks.ts'
 import { bind } from '../http/bind.ts'
+import { refuseEncoded } from '../http/json-body.ts'
 import { pageOf } from '../http/page.ts'
 import { fastifyPath } from '../http/paths.ts'
 import { timeRangeOf } from '../http/time-range.ts'
@@ -70,10 +71,8 @@ function serveReceiving(app: FastifyInstance, { admission, webhooks }: Deps): vo
 
 /** `application/json`, any type that ends in `+json`, or none. Security: S26. */
 function requireJson({ headers }: FastifyRequest): void {
-  const { 'content-encoding': encoding, 'content-type': type } = headers
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new AppError('unsupported_media_type', 'encoded bodies are not read; send plain JSON')
-  }
+  refuseEncoded(headers)
+  const { 'content-type': type } = headers
   if (
     type !== undefined &&
     !/^application\/json[ \t]*(;.*)?$|^[\w.-]+\/[\w.-]+\+json[ \t]*(;.*)?$/i.test(type.trim())
