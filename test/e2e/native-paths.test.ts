@@ -260,9 +260,11 @@ test('a budget refuses what nobody can price, reading stays free, and requests c
 })
 
 test('each request is in the ledger, without usage', async () => {
-  const { id, ...caller } = await holderOf(service, { passthrough: ['openai'] })
+  const { id, ...caller } = await holderOf(service, { passthrough: ['openai', 'bedrock'] })
   await send(caller, 'POST /openai/v1/batches', { body: {} })
   await send(caller, 'GET /openai/v1/batches?secret=1')
+  const arn = encodeURIComponent('arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a1')
+  await send(caller, `POST /bedrock/model/${arn}/converse`, { body: {} })
   interface Row {
     readonly model: string
     readonly upstream_model: string
@@ -271,9 +273,10 @@ test('each request is in the ledger, without usage', async () => {
   }
   for (;;) {
     const { calls } = (await send(service, `GET /api/usage/calls?key_id=${id}`)).json<{ calls: readonly Row[] }>()
-    if (calls.length < 2) continue
+    if (calls.length < 3) continue
     const rows = calls.map(row => [row.model, row.upstream_model, row.lane, row.cost_usd]).sort()
     assert.deepEqual(rows, [
+      ['bedrock/*', `POST /model/${arn.replace('123456789012', '...')}/converse`, 'native', null],
       ['openai/*', 'GET /v1/batches', 'native', '0'],
       ['openai/*', 'POST /v1/batches', 'native', null],
     ])

@@ -22,17 +22,18 @@ const attempt: Attempt = {
   startedMs: 0,
 }
 
-function degradedOf(degraded: Outcome['degraded']) {
-  const outcome = {
-    outcome: 'completed',
-    status: 200,
-    stopReason: 'end_turn',
-    usage: noTokens,
-    firstContentMs: undefined,
-    ...(degraded && { degraded }),
-  } as const
-  return usageRow(attempt, { outcome, attempts: 1, price: undefined, hold: undefined, besidesUsd: [] }).degraded
-}
+const completed = {
+  outcome: 'completed',
+  status: 200,
+  stopReason: 'end_turn',
+  usage: noTokens,
+  firstContentMs: undefined,
+} as const
+const rowOf = (given: Attempt, outcome: Outcome) =>
+  usageRow(given, { outcome, attempts: 1, price: undefined, hold: undefined, besidesUsd: [] })
+
+const degradedOf = (degraded: Outcome['degraded']) =>
+  rowOf(attempt, { ...completed, ...(degraded && { degraded }) }).degraded
 
 test('all that an upstream could not carry is booked, also what no header has room for', () => {
   const many = Array.from({ length: 40 }, (_, at) => ({ path: `messages.${at}`, action: 'dropped' }))
@@ -53,4 +54,11 @@ test('names of strangers in the list cannot keep a row from being written', () =
   assert.equal(listed?.length, 8_000)
   assert.ok(listed?.startsWith('abx'))
   assert.equal(degradedOf([{ path: '\ud800', action: 'cut' }]), '\ufffd=cut')
+})
+
+test('an ARN of Bedrock is booked without the number of its account, the name that was asked for as it came', () => {
+  const arn = 'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1'
+  const target = targetAt(deploymentAt('http://x', { provider: 'bedrock' }), arn)
+  const { upstream_model, alias } = rowOf({ ...attempt, target }, completed)
+  assert.deepEqual([upstream_model, alias], ['arn:aws:bedrock:eu-west-1:...:application-inference-profile/a1', 'm'])
 })

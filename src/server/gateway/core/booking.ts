@@ -13,6 +13,7 @@ import { toolCallsOf } from '../pricing/tool-fees.ts'
 import { chargeOf, tokenChargeOf } from '../pricing/unit-prices.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
+import { withoutAccount } from '../upstream/bedrock.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
 import type { Ask, Attempt, Call, CallKind, EndpointKind, GivenUp, Outcome, Target, Units } from './call.ts'
 import type { Degradation } from './degradations.ts'
@@ -131,7 +132,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     alias: storable(ask.model) ?? '',
     deployment: deployment?.id ?? '',
     provider: deployment?.provider ?? '',
-    upstream_model: storable(target?.upstreamModel) ?? '',
+    upstream_model: storable(target && withoutAccount(target.upstreamModel)) ?? '',
     lane: target ? laneName(call.kind, target.protocol) : '',
     protocol: target?.protocol ?? null,
     outcome: outcome.outcome,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bedrockModel, modelPath } from './bedrock.ts'
+import { bedrockModel, modelPath, withoutAccount } from './bedrock.ts'
 
 const account = 'arn:aws:bedrock:eu-west-1:123456789012'
 
@@ -30,4 +30,15 @@ for (const [id, family, version, line] of ids) {
 
 test('an ARN is one step of the path', () => {
   assert.equal(modelPath('arn:a:b/c', 'converse'), '/model/arn%3Aa%3Ab%2Fc/converse')
+})
+
+test('an ARN is shown without the number of its account, also in a path; all else is shown as it is', () => {
+  const profile = 'application-inference-profile/a1b2c3'
+  assert.equal(withoutAccount(`${account}:${profile}`), `arn:aws:bedrock:eu-west-1:...:${profile}`)
+  assert.equal(
+    withoutAccount(`POST ${modelPath(`${account}:${profile}`, 'converse')}`),
+    'POST /model/arn%3Aaws%3Abedrock%3Aeu-west-1%3A...%3Aapplication-inference-profile%2Fa1b2c3/converse',
+  )
+  for (const id of ['us.amazon.nova-2-lite-v1:0', 'gpt-4o-2024-08-06', 'arn:aws:s3:::bucket', 'learn:1:2:3:4:5:6'])
+    assert.equal(withoutAccount(id), id)
 })

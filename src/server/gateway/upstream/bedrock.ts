@@ -82,8 +82,12 @@ export const isClaudeFrom = ({ family, version }: BedrockModel, first: number): 
 export const isClaudeBefore = ({ family, version }: BedrockModel, first: number): boolean =>
   family === 'claude' && version !== undefined && version < first
 
-/** The id without the number of the AWS account that an ARN holds: clients may know the model, not whose it is. */
-export const withoutAccount = (id: string): string => id.replace(/^(arn:[^:]*:bedrock[^:]*:[^:]*:)\d+(?=:)/, '$1...')
+/**
+ * The id without the number of the AWS account that an ARN holds: clients may know the model, not whose it is. An ARN may stand
+ * in a path, encoded.
+ */
+export const withoutAccount = (id: string): string =>
+  /arn(:|%3a)/i.test(id) ? id.replace(/(\barn(:|%3a)[\w-]*\2bedrock[\w-]*\2[\w-]*\2)\d+(?=\2)/i, '$1...') : id
 
 /** The path of one of the model's operations, such as `converse`. ARNs hold colons and slashes. */
 export const modelPath = (id: string, operation: string): string => `/model/${encodeURIComponent(id)}/${operation}`
