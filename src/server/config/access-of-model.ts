@@ -1,9 +1,10 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from './config.ts'
-import type { ModelParams, Say } from './file.ts'
+import type { ModelParams } from './model-shape.ts'
 import { isUnsendable } from './providers.ts'
 import type { ModelRoute } from './route-of-model.ts'
+import type { Say } from './yaml-shape.ts'
 
 interface Options {
   readonly params: Partial<ModelParams>

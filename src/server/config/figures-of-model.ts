@@ -1,6 +1,7 @@
 import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './config.ts'
-import type { ModelParams, Say } from './file.ts'
+import type { ModelParams } from './model-shape.ts'
 import { defaultTimeouts, providerOf } from './providers.ts'
+import type { Say } from './yaml-shape.ts'
 
 type Figures = Pick<
   Deployment,
@@ -46,7 +47,7 @@ export function figuresOf({ params, provider, say }: Of): Figures {
 const maxModelLength = 300
 
 /** `gpt-5.5` or `openai/gpt-5.5`; a name before the slash that is no provider's belongs to the model's name. */
-function checkedBaseModel(given: string, provider: string, say: Say): BaseModel | undefined {
+export function checkedBaseModel(given: string, provider: string, say: Say): BaseModel | undefined {
   const name = given.trim()
   const slash = name.indexOf('/')
   const isNamed = providerOf(name.slice(0, Math.max(0, slash))) !== undefined

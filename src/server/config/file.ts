@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
-import { readJsonShape, readShape, type Shape } from './yaml-shape.ts'
+import { type ModelEntry, modelEntry } from './model-shape.ts'
+import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
 /** Where in the configuration file something stands. */
 export interface Place {
@@ -11,56 +12,6 @@ export interface Place {
 export interface Problem {
   readonly text: string
   readonly place: Place | undefined
-}
-
-/** Reports `text`, which goes on after the name of a block of the file, at a path inside that block. */
-export type Say = (text: string, ...path: (string | number)[]) => void
-
-/** The upstream side of a model, as the file spells it. Gaps: section 2. */
-export interface ModelParams {
-  readonly model: string
-  readonly api_base?: string
-  readonly api_key?: string
-  readonly base_model?: string
-  readonly capabilities?: Partial<Record<'reasoning' | 'vision' | 'pdf_input' | 'function_calling', boolean>> &
-    Partial<Record<'context_window' | 'max_output_tokens', number>>
-  /** Pins one. */
-  readonly protocol?: string
-  readonly protocols?: readonly (string | undefined)[]
-  readonly weight?: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly timeouts?: Readonly<Record<'connect_ms' | 'first_byte_ms' | 'idle_ms' | 'total_ms', number | undefined>>
-  /** Seconds, as LiteLLM has them. */
-  readonly timeout?: number
-  readonly stream_timeout?: number
-  readonly rpm?: number
-  readonly tpm?: number
-  readonly max_parallel?: number
-  readonly input_cost_per_token?: number
-  readonly output_cost_per_token?: number
-  readonly cache_read_input_token_cost?: number
-  readonly cache_creation_input_token_cost?: number
-  readonly cache_creation_input_token_cost_above_1hr?: number
-  readonly input_cost_per_character?: number
-  readonly input_cost_per_second?: number
-  readonly output_cost_per_image?: number
-  readonly input_cost_per_query?: number
-  readonly web_search_cost_per_query?: number
-  readonly aws_region_name?: string
-  readonly aws_access_key_id?: string
-  readonly aws_secret_access_key?: string
-  readonly aws_session_token?: string
-  readonly vertex_project?: string
-  readonly vertex_location?: string
-  readonly vertex_credentials?: string
-  readonly deny?: readonly (string | undefined)[]
-}
-
-/** One entry of `model_list`; exactly one of the two parameter blocks is there. */
-export interface ModelEntry {
-  readonly model_name: string
-  readonly params?: ModelParams
-  readonly litellm_params?: ModelParams
 }
 
 /** One entry of `runtime_harnesses`. */
@@ -126,70 +77,7 @@ export interface ConfigFile {
 /** Stands for a file that was not given. */
 export const emptyFile: ConfigFile = { value: {}, place: () => ({ line: 1 }) }
 
-const text: Shape = { kind: 'text' }
-const texts: Shape = { kind: 'list', of: text }
-const whole: Shape = { kind: 'whole', min: 1 }
-const price: Shape = { kind: 'number', min: 0 }
-const seconds: Shape = { kind: 'number', min: 0.001 }
 const fallbacks: Shape = { kind: 'by name', of: texts }
-const flag: Shape = { kind: 'flag' }
-
-const capabilities: Shape = {
-  kind: 'block',
-  keys: {
-    reasoning: flag,
-    vision: flag,
-    pdf_input: flag,
-    function_calling: flag,
-    context_window: whole,
-    max_output_tokens: whole,
-  },
-}
-
-const params: Shape = {
-  kind: 'block',
-  keys: {
-    model: text,
-    base_model: text,
-    capabilities,
-    api_base: text,
-    api_key: text,
-    protocol: text,
-    protocols: texts,
-    weight: { kind: 'number', min: 0 },
-    headers: { kind: 'by name', of: text },
-    timeouts: { kind: 'block', keys: { connect_ms: whole, first_byte_ms: whole, idle_ms: whole, total_ms: whole } },
-    timeout: seconds,
-    stream_timeout: seconds,
-    rpm: whole,
-    tpm: whole,
-    max_parallel: whole,
-    input_cost_per_token: price,
-    output_cost_per_token: price,
-    cache_read_input_token_cost: price,
-    cache_creation_input_token_cost: price,
-    cache_creation_input_token_cost_above_1hr: price,
-    input_cost_per_character: price,
-    input_cost_per_second: price,
-    output_cost_per_image: price,
-    input_cost_per_query: price,
-    web_search_cost_per_query: price,
-    aws_region_name: text,
-    aws_access_key_id: text,
-    aws_secret_access_key: text,
-    aws_session_token: text,
-    vertex_project: text,
-    vertex_location: text,
-    vertex_credentials: text,
-    deny: texts,
-  },
-}
-
-const modelEntry: Shape = {
-  kind: 'block',
-  keys: { model_name: text, params, litellm_params: params },
-  later: ['model_info'],
-}
 
 const harnessEntry: Shape = {
   kind: 'block',
@@ -255,19 +143,15 @@ const fileShape: Shape = {
   later: ['mcp_servers', 'agents', 'litellm_settings', 'router_settings', 'environment_variables'],
 }
 
-/** A model that came as JSON, read as an entry of the file is. Its texts cannot name environment variables. */
-export const readModelEntry = (value: unknown, report: (problem: string) => void): Partial<ModelEntry> =>
-  // As below: the value was built by walking the shape of an entry.
-  (readJsonShape(value, modelEntry, report) ?? {}) as Partial<ModelEntry>
-
 interface Options {
   readonly path: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly report: (text: string, place?: Place) => void
+  readonly warn: (text: string, place: Place) => void
 }
 
 /** Reads and checks a YAML file; what is wrong goes to `report` with its line, and is left out of the value. */
-export function readConfigFile({ path, env, report }: Options): ConfigFile {
+export function readConfigFile({ path, env, report, warn }: Options): ConfigFile {
   let source: string
   try {
     source = readFileSync(path, 'utf8')
@@ -285,6 +169,7 @@ export function readConfigFile({ path, env, report }: Options): ConfigFile {
   const placeOf = (node: Node | null): Place => ({ line: lines.linePos(node?.range?.[0] ?? 0).line })
   const value = readShape(document, fileShape, {
     report: (problem, node) => report(problem, placeOf(node)),
+    warn: (warning, node) => warn(warning, placeOf(node)),
     variable: name => env[name],
   })
   return {

@@ -1,8 +1,9 @@
 import { aliasPattern, apiSpecs, builtInRuntimeIds } from '../../contract/runtimes.ts'
 import { closestTo } from '../platform/closest.ts'
 import type { ConfiguredHarness } from './config.ts'
-import type { ConfigFile, HarnessEntry, Place, Say } from './file.ts'
+import type { ConfigFile, HarnessEntry, Place } from './file.ts'
 import { isUnsendable } from './providers.ts'
+import type { Say } from './yaml-shape.ts'
 
 interface Options {
   readonly file: ConfigFile

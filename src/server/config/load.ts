@@ -38,7 +38,8 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const warnings: string[] = []
   const report = (text: string, place?: Place) => void problems.push({ text, place })
   const filePath = overrides.configFile ?? nonBlank(env['SWITCHYARD_CONFIG'])
-  const file = filePath === undefined ? emptyFile : readConfigFile({ path: filePath, env, report })
+  const warn = (text: string, place: Place) => void warnings.push(printed({ text, place }, filePath))
+  const file = filePath === undefined ? emptyFile : readConfigFile({ path: filePath, env, report, warn })
 
   const masterKey = checkedKey({ file, env, report, warnings })
   const demo = file.value.demo ?? true

@@ -1,9 +1,10 @@
 import { accessOf } from './access-of-model.ts'
 import type { Deployment } from './config.ts'
-import { figuresOf } from './figures-of-model.ts'
-import type { ModelEntry, ModelParams, Say } from './file.ts'
+import { checkedBaseModel, figuresOf } from './figures-of-model.ts'
+import type { ModelEntry, ModelParams } from './model-shape.ts'
 import { isUnsendable } from './providers.ts'
 import { checkedRoute } from './route-of-model.ts'
+import type { Say } from './yaml-shape.ts'
 
 /** What a model may be, besides what holds for all of them. */
 export interface EntryRules {
@@ -43,7 +44,19 @@ export function checkedEntry({ entry, keyOf, demo, mayReadFiles, say }: Check): 
     weight: params.weight ?? 1,
     ...accessOf({ params, route, mayReadFiles, say: inside }),
     ...figuresOf({ params, provider: route.provider, say: inside }),
+    ...baseModelOfInfo(entry, route.provider, say),
   }
+}
+
+/** What LiteLLM's own block says of the model behind the entry. */
+function baseModelOfInfo(entry: Partial<ModelEntry>, provider: string, say: Say): Pick<Deployment, 'baseModel'> {
+  const given = entry.model_info?.base_model
+  if (given === undefined) return {}
+  const inside: Say = (text, ...path) => say(`.model_info.${text}`, 'model_info', ...path)
+  if ((entry.params ?? entry.litellm_params)?.base_model !== undefined)
+    inside('base_model and base_model of the parameters are the same; keep one', 'base_model')
+  const baseModel = checkedBaseModel(given, provider, inside)
+  return baseModel ? { baseModel } : {}
 }
 
 /** The other way round is fine: a wildcard whose names all lead to one model. */

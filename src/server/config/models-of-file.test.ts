@@ -269,3 +269,26 @@ for (const [params, problem] of wrongBases) {
     assert.match(problemsOf({ yaml: model({ model: 'ollama/x', ...params }) })[0] ?? '', problem)
   })
 }
+
+const azure = { model: 'azure/ours', api_base: 'https://a.example', api_key: 'k' }
+const withInfo = (info: object, params: object = azure) =>
+  JSON.stringify({ model_list: [{ model_name: 'm', litellm_params: params, model_info: info }] }, null, 1)
+
+test('LiteLLM’s model_info names the base model too; what else it holds is a warning each', () => {
+  const { deployments, warnings } = load({ yaml: withInfo({ base_model: 'openai/gpt-5.5', mode: 'chat', id: '1' }) })
+  assert.deepEqual(deployments[0]?.baseModel, { provider: 'openai', model: 'gpt-5.5' })
+  const ignored = warnings.filter(text => text.includes('model_info'))
+  assert.equal(ignored.length, 2)
+  assert.match(ignored[0] ?? '', /:\d+: model_list\[0\]\.model_info\.mode has no effect; read here: base_model$/)
+  assert.equal(load({ yaml: withInfo({ mode: 'embedding' }) }).deployments[0]?.baseModel, undefined)
+})
+
+test('a base model of model_info is checked as that of the parameters, and stands in one place', () => {
+  const problemOf = (info: object, params?: object) => problemsOf({ yaml: withInfo(info, params) })[0] ?? ''
+  assert.match(problemOf({ base_model: 'gpt-*' }), /model_list\[0\]\.model_info\.base_model must name one model/)
+  assert.match(problemOf({ base_model: 5 }), /model_info\.base_model must be a text/)
+  assert.match(
+    problemOf({ base_model: 'gpt-5.5' }, { ...azure, base_model: 'gpt-5.5' }),
+    /model_info\.base_model and base_model of the parameters are the same; keep one$/,
+  )
+})

@@ -1,7 +1,9 @@
 import type { Deployment } from './config.ts'
-import type { ModelEntry, Place, Say } from './file.ts'
+import type { Place } from './file.ts'
 import { checkedEntry, type EntryRules } from './model-entry.ts'
+import type { ModelEntry } from './model-shape.ts'
 import { deploymentId } from './providers.ts'
+import type { Say } from './yaml-shape.ts'
 
 interface Options extends Pick<EntryRules, 'keyOf' | 'demo'> {
   readonly models: readonly (Partial<ModelEntry> | undefined)[]

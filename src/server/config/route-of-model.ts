@@ -1,7 +1,8 @@
 import { closestTo } from '../platform/closest.ts'
 import type { Deployment, Protocol, Protocols } from './config.ts'
-import type { ModelParams, Say } from './file.ts'
+import type { ModelParams } from './model-shape.ts'
 import { cloudBase, type Provider, plainBase, protocolNames, providerOf, providers } from './providers.ts'
+import type { Say } from './yaml-shape.ts'
 
 /** Where a model is served, and in which format. */
 export type ModelRoute = Pick<Deployment, 'provider' | 'upstreamModel' | 'protocols' | 'apiBase'> & {

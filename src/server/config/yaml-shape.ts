@@ -7,11 +7,30 @@ export type Shape =
   | { readonly kind: 'flag' }
   | { readonly kind: 'whole' | 'number'; readonly min: number }
   | { readonly kind: 'list' | 'by name'; readonly of: Shape }
-  | { readonly kind: 'block'; readonly keys: Readonly<Record<string, Shape>>; readonly later?: readonly string[] }
+  | {
+      readonly kind: 'block'
+      readonly keys: Readonly<Record<string, Shape>>
+      readonly later?: readonly string[]
+      /** True: other keys, which another program reads, are a warning. */
+      readonly ignoresOthers?: true
+    }
+
+export const text: Shape = { kind: 'text' }
+export const texts: Shape = { kind: 'list', of: text }
+export const whole: Shape = { kind: 'whole', min: 1 }
+export const seconds: Shape = { kind: 'number', min: 0.001 }
+export const flag: Shape = { kind: 'flag' }
+
+/** Reports `text`, which goes on after the name of a block, at a path inside that block. */
+export type Say = (text: string, ...path: (string | number)[]) => void
+
+type Report = (problem: string, node: Node | null) => void
 
 interface Surroundings {
-  /** Told of each problem with the node that has it. */
-  readonly report: (problem: string, node: Node | null) => void
+  /** Gets each problem with the node that has it. */
+  readonly report: Report
+  /** Gets what has no effect, but does no harm. */
+  readonly warn: Report
   /** The value of an environment variable, for `os.environ/NAME`; undefined where no text may name one. */
   readonly variable: ((name: string) => string | undefined) | undefined
 }
@@ -33,7 +52,7 @@ export function readShape(document: Document, shape: Shape, surroundings: Surrou
 
 /** As `readShape`, for a value that came as JSON. */
 export const readJsonShape = (value: unknown, shape: Shape, report: (problem: string) => void): unknown =>
-  readShape(new Document(value), shape, { report, variable: undefined })
+  readShape(new Document(value), shape, { report, warn: report, variable: undefined })
 
 function read(walk: Walk, shape: Shape, at: At): unknown {
   const node = isAlias(at.node) ? (at.node.resolve(walk.document) ?? null) : at.node
@@ -52,13 +71,15 @@ function read(walk: Walk, shape: Shape, at: At): unknown {
 
 type Block = Extract<Shape, { kind: 'block' }>
 
-function readBlock(walk: Walk, { keys, later = [] }: Block, at: At & { node: YAMLMap }): Record<string, unknown> {
+function readBlock(walk: Walk, block: Block, at: At & { node: YAMLMap }): Record<string, unknown> {
+  const { keys, later = [], ignoresOthers } = block
   const value: Record<string, unknown> = {}
   for (const { name, key, item } of pairsOf(at.node)) {
     const path = at.path === '' ? name : `${at.path}.${name}`
     const shape = Object.hasOwn(keys, name) ? keys[name] : undefined
     if (shape) value[name] = read(walk, shape, { node: item, path })
     else if (later.includes(name)) walk.report(`${path} is not supported in this version`, key)
+    else if (ignoresOthers) walk.warn(`${path} has no effect; read here: ${Object.keys(keys).join(', ')}`, key)
     else walk.report(`unknown key ${path}${hint(name, Object.keys(keys))}`, key)
   }
   return value

@@ -1,6 +1,6 @@
 import type { Config, Deployment } from '../config/config.ts'
-import { readModelEntry } from '../config/file.ts'
 import { checkedEntry } from '../config/model-entry.ts'
+import { readModelEntry } from '../config/model-shape.ts'
 import { providerOf, wildcardsOf } from '../config/providers.ts'
 import { isRecord } from '../platform/json.ts'
 import { createOutbound, refusalFor } from '../platform/outbound.ts'
