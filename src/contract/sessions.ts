@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { SessionRequest } from './new-sessions.ts'
+import { Prompt, PromptRequest } from './prompts.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
@@ -54,106 +56,6 @@ export const ManagedSession = Type.Object({
   workspace: Nullable(Type.String({ description: 'Folder of the session’s files on the server' })),
 })
 export type ManagedSession = Static<typeof ManagedSession>
-
-const Text = Type.String({ maxLength: 1_000_000, pattern: '\\S' })
-
-export const SessionCreate = Type.Object({
-  title: Type.Optional(Type.String({ maxLength: 200 })),
-  agent: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Agent id or harness alias' })),
-  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  agent_version: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
-  ),
-  harness: Type.Optional(Type.String({ maxLength: 200, description: 'Twin of `runtime`, which wins' })),
-  runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
-  model: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' }),
-  ),
-  prompt: Type.Optional(Text),
-  environment: Type.Optional(JsonObject),
-  timezone: Type.Optional(Type.String({ maxLength: 100, description: 'IANA time zone name' })),
-  tz: Type.Optional(Type.String({ maxLength: 100, description: 'Twin of `timezone`, which wins' })),
-})
-export type SessionCreate = Static<typeof SessionCreate>
-
-/** As opencode's clients name a model in a new session. */
-const OpencodeModel = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-  providerID: Type.Optional(Type.String({ maxLength: 200 })),
-})
-
-const { properties: created } = SessionCreate
-
-/** What a new session is made of, with the model in our words or in opencode's. Null means absent. */
-const SessionRequest = Type.Object({
-  title: Type.Optional(Nullable(created.title)),
-  agent: Type.Optional(Nullable(created.agent)),
-  agent_id: Type.Optional(Nullable(created.agent_id)),
-  agent_version: Type.Optional(Nullable(created.agent_version)),
-  harness: Type.Optional(Nullable(created.harness)),
-  runtime: Type.Optional(Nullable(created.runtime)),
-  model: Type.Optional(Type.Union([created.model, OpencodeModel, Type.Null()])),
-  prompt: Type.Optional(Nullable(created.prompt)),
-  environment: Type.Optional(Nullable(created.environment)),
-  timezone: Type.Optional(Nullable(created.timezone)),
-  tz: Type.Optional(Nullable(created.tz)),
-})
-
-export const PromptMode = Type.Union([
-  Type.Literal('enqueue'),
-  Type.Literal('reject'),
-  Type.Literal('interrupt'),
-  Type.Literal('steer'),
-])
-export type PromptMode = Static<typeof PromptMode>
-
-export const PromptPart = Type.Object({ type: Type.Literal('text'), text: Text })
-export type PromptPart = Static<typeof PromptPart>
-
-/** Interface: Resources, Prompt request. */
-export const PromptRequest = Type.Object({
-  model: Type.Optional(
-    Type.Object(
-      {
-        modelID: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-        providerID: Type.Optional(Type.String({ maxLength: 200 })),
-      },
-      { description: 'Required on prompt_async; elsewhere the agent’s by default' },
-    ),
-  ),
-  parts: Type.Array(PromptPart, { minItems: 1, maxItems: 1000 }),
-  messageID: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Repeating it queues nothing' })),
-  system: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'System prompt of this prompt alone' })),
-  mode: Type.Optional(PromptMode),
-  noReply: Type.Optional(Type.Boolean({ description: 'True is refused: each prompt has an answer' })),
-  tools: Type.Optional(
-    Type.Record(Type.String(), Type.Boolean(), { description: 'Refused unless empty: tools are those of the agent' }),
-  ),
-})
-export type PromptRequest = Static<typeof PromptRequest>
-
-export const PromptState = Type.Union([
-  Type.Literal('waiting'),
-  Type.Literal('running'),
-  Type.Literal('done'),
-  Type.Literal('error'),
-  Type.Literal('cancelled'),
-])
-export type PromptState = Static<typeof PromptState>
-
-/** One prompt of a session's queue. `position` is its place in the order of execution. */
-export const Prompt = Type.Object({
-  id: Type.String(),
-  position: Type.Integer(),
-  state: PromptState,
-  held_by: Nullable(
-    Type.Literal('budget', { description: 'A budget stopped it; it goes on by itself once there is room' }),
-  ),
-  parts: Type.Array(PromptPart),
-  model: Type.String(),
-  created_at: Type.String({ format: 'date-time' }),
-})
-export type Prompt = Static<typeof Prompt>
 
 /** One message in opencode's shape. Dialects: section 2.1. */
 export const OpencodeMessage = Type.Object({ info: JsonObject, parts: Type.Array(JsonObject) })

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import type { Pool } from 'pg'
 import type { NewEvent } from '../../src/contract/events.ts'
-import type { PromptMode } from '../../src/contract/sessions.ts'
+import type { PromptMode } from '../../src/contract/prompts.ts'
 import type { Notifications } from '../../src/server/db/notifications.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createLog } from '../../src/server/platform/log.ts'

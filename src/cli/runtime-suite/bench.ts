@@ -1,7 +1,8 @@
 import type { Client } from '../../client/client.ts'
 import { readEvents } from '../../client/event-reader.ts'
 import { endsRun, type SessionEvent } from '../../contract/events.ts'
-import type { PromptMode, SessionCreate } from '../../contract/sessions.ts'
+import type { SessionCreate } from '../../contract/new-sessions.ts'
+import type { PromptMode } from '../../contract/prompts.ts'
 import { CheckFailed } from './check.ts'
 
 /** What the suite says to the runtime; plain enough for any model. */

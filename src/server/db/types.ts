@@ -3,7 +3,8 @@ import type { AgentStatus } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
-import type { PromptMode, PromptPart, PromptState, SandboxStatus } from '../../contract/sessions.ts'
+import type { PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
+import type { SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as the value, written as JSON text, since pg would send an array as a PostgreSQL array. */
 type Json<T = unknown> = ColumnType<T, string, string>

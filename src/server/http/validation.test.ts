@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { FastifySchemaValidationError } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { eventRoutes } from '../../contract/events.ts'
-import { PromptRequest } from '../../contract/sessions.ts'
+import { PromptRequest } from '../../contract/prompts.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
 
 /** What the caller reads; undefined when the value passes. */

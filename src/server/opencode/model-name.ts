@@ -1,5 +1,5 @@
 import { opencodeProvider } from '../../contract/opencode.ts'
-import type { PromptRequest } from '../../contract/sessions.ts'
+import type { PromptRequest } from '../../contract/prompts.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Runtime } from '../runtimes/runtime.ts'
 

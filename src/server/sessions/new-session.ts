@@ -1,5 +1,5 @@
 import type { Agent } from '../../contract/agents.ts'
-import type { SessionCreate } from '../../contract/sessions.ts'
+import type { SessionCreate } from '../../contract/new-sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'

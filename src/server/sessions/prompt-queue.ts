@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import type { PromptMode, PromptPart } from '../../contract/sessions.ts'
+import type { PromptMode, PromptPart } from '../../contract/prompts.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'

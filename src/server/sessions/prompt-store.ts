@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Prompt, PromptMode, PromptPart, PromptState } from '../../contract/sessions.ts'
+import type { Prompt, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
 import type { Hold, Queryable } from './event-store.ts'
 import type { EndedPrompt } from './prompt-ended.ts'
 

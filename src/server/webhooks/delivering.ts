@@ -9,11 +9,12 @@ import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Sessions, Started } from '../sessions/sessions.ts'
+import type { Claimed, ClaimOf, NewDelivery } from './claim-store.ts'
 import { conversationOf, hashOfConversation } from './conversation.ts'
 import { eventOf, headersIn, reasonToSkip } from './event-filter.ts'
 import { type Headers, headerOf, keptHeaders } from './headers.ts'
 import { indented, type Payload } from './payload.ts'
-import type { Claimed, ClaimOf, Conversation, DeliveryStore, NewDelivery } from './store.ts'
+import type { Conversation, DeliveryStore } from './store.ts'
 import { filledTemplate } from './template.ts'
 
 interface Deps {

@@ -7,7 +7,8 @@ import { createLog } from '../platform/log.ts'
 import { createKeyring, type Keyring } from '../platform/seal.ts'
 import { createReseal } from '../secrets/reseal.ts'
 import { secretStore } from '../secrets/store.ts'
-import { deliveryStore, type NewDelivery } from './store.ts'
+import type { NewDelivery } from './claim-store.ts'
+import { deliveryStore } from './store.ts'
 
 const { pool, db } = await freshDatabase()
 const store = deliveryStore({ pool, db })

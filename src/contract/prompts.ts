@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox'
+import { Nullable } from './schemas.ts'
+
+/** The words of a prompt. */
+export const PromptText = Type.String({ maxLength: 1_000_000, pattern: '\\S' })
+
+export const PromptMode = Type.Union([
+  Type.Literal('enqueue'),
+  Type.Literal('reject'),
+  Type.Literal('interrupt'),
+  Type.Literal('steer'),
+])
+export type PromptMode = Static<typeof PromptMode>
+
+export const PromptPart = Type.Object({ type: Type.Literal('text'), text: PromptText })
+export type PromptPart = Static<typeof PromptPart>
+
+/** Interface: Resources, Prompt request. */
+export const PromptRequest = Type.Object({
+  model: Type.Optional(
+    Type.Object(
+      {
+        modelID: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+        providerID: Type.Optional(Type.String({ maxLength: 200 })),
+      },
+      { description: 'Required on prompt_async; elsewhere the agent’s by default' },
+    ),
+  ),
+  parts: Type.Array(PromptPart, { minItems: 1, maxItems: 1000 }),
+  messageID: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Repeating it queues nothing' })),
+  system: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'System prompt of this prompt alone' })),
+  mode: Type.Optional(PromptMode),
+  noReply: Type.Optional(Type.Boolean({ description: 'True is refused: each prompt has an answer' })),
+  tools: Type.Optional(
+    Type.Record(Type.String(), Type.Boolean(), { description: 'Refused unless empty: tools are those of the agent' }),
+  ),
+})
+export type PromptRequest = Static<typeof PromptRequest>
+
+export const PromptState = Type.Union([
+  Type.Literal('waiting'),
+  Type.Literal('running'),
+  Type.Literal('done'),
+  Type.Literal('error'),
+  Type.Literal('cancelled'),
+])
+export type PromptState = Static<typeof PromptState>
+
+/** One prompt of a session's queue. `position` is its place in the order of execution. */
+export const Prompt = Type.Object({
+  id: Type.String(),
+  position: Type.Integer(),
+  state: PromptState,
+  held_by: Nullable(
+    Type.Literal('budget', { description: 'A budget stopped it; it goes on by itself once there is room' }),
+  ),
+  parts: Type.Array(PromptPart),
+  model: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+})
+export type Prompt = Static<typeof Prompt>
