@@ -11,7 +11,7 @@ export const groups = [
   { letter: 'E', about: 'errors and liveness', cases: upTo(10) },
   { letter: 'R', about: 'purity of passthrough', cases: upTo(8) },
   { letter: 'B', about: 'keys and budgets', cases: upTo(6) },
-  { letter: 'P', about: 'other endpoints', cases: upTo(39) },
+  { letter: 'P', about: 'other endpoints', cases: upTo(45) },
   { letter: 'G', about: 'what Claude Code needs', cases: upTo(12) },
   { letter: 'F', about: 'nothing invented, nothing lost', cases: upTo(11) },
 ] as const
