@@ -20,6 +20,7 @@ export function createAddressOf(trustProxy: readonly string[]): AddressOf {
     const { remoteAddress } = socket
     if (remoteAddress === undefined) return undefined
     let address = plain(remoteAddress)
+    if (trustProxy.length === 0) return address
     const hops = forwardedFor(headers['x-forwarded-for'])
     while (isTrusted(address)) {
       const hop = hopOf(hops.pop())

@@ -15,6 +15,7 @@ export function networks(texts: readonly string[]): (address: string) => boolean
     const network = parse(text)
     if (network) lists[network.family].addSubnet(network.address, network.bits, network.family)
   }
+  if (texts.length === 0) return () => false
   return address => {
     const family = familyOf(address)
     return family !== undefined && lists[family].check(address, family)

@@ -120,14 +120,16 @@ function isOneOf(words: Words, bytes: Buffer, { start, end }: Span): boolean {
   return false
 }
 
-const escapedLetter = Buffer.from('u00')
+/** Of `\u0061`, the part that is the rarest in a text: a search stops at each first byte. */
+const zeros = Buffer.from('00')
+const letterU = 0x75
 
 /** True when a letter may be written as an escape: it may be one of a word that a scan looks out for. */
 export function hasEscapedLetter(body: Buffer): boolean {
-  for (let at = body.indexOf(escapedLetter); at >= 0; at = body.indexOf(escapedLetter, at + 1)) {
-    const digit = body[at + escapedLetter.length] ?? 0
+  for (let at = body.indexOf(zeros); at >= 0; at = body.indexOf(zeros, at + 1)) {
+    const digit = body[at + zeros.length] ?? 0
     // Letters have the codes from 41 to 7a; control characters, which must be escaped, have those below 20.
-    if (body[at - 1] === backslash && digit >= 0x34 && digit <= 0x37) return true
+    if (body[at - 1] === letterU && body[at - 2] === backslash && digit >= 0x34 && digit <= 0x37) return true
   }
   return false
 }

@@ -34,9 +34,9 @@ const tokenOf = (index: number): string => `"${mark}${index};`
  * is worth. Undefined where there is none. Only texts that no conversion looks into are taken: see `isPlain`.
  */
 export function liftTexts(body: Buffer, found: OwnMembers | undefined): Lifted | undefined {
-  const long = found?.body === body && !mayHoldDocuments(body, found) ? found.long : undefined
-  const spans = long?.filter(span => isTextMember(body, span.start) && isPlain(body, span))
-  if (!spans || spans.length === 0 || !isUtf8(body)) return undefined
+  if (found?.body !== body || !found.long?.length || mayHoldDocuments(body, found)) return undefined
+  const spans = found.long.filter(span => isTextMember(body, span.start) && isPlain(body, span))
+  if (spans.length === 0 || !isUtf8(body)) return undefined
   const pieces: string[] = []
   let at = 0
   let bytes = 0

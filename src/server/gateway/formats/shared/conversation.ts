@@ -82,8 +82,9 @@ function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
  * The turns with each tool result at the head of the user's turn right behind its call. Clients put other messages in
  * between, and Anthropic's format refuses that.
  */
-function resultsAfterCalls(turns: readonly Turn[]): Turn[] {
+function resultsAfterCalls(turns: Turn[]): Turn[] {
   const results = resultsByCaller(turns)
+  if (results.size === 0) return turns
   const placed = new Set([...results.values()].flat())
   const arranged: Turn[] = []
   for (const turn of turns) {
