@@ -5,7 +5,7 @@ import { saying } from '../support/scripted-service.ts'
 import type { Recorded } from '../support/scripted-upstream.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol, spoken } from '../support/spoken-protocols.ts'
 import type { Client, Library } from './clients.ts'
-import { type Driver, type Feature, features, type OfferedTool, type Target } from './driver.ts'
+import { type Driver, type Feature, type FeatureOfTurn, features, type OfferedTool, type Target } from './driver.ts'
 import type { Program } from './programs.ts'
 
 /** One client on models of one format: what of each feature came out; undefined where the client does not have it. */
@@ -19,6 +19,7 @@ type Results = Readonly<Partial<Record<Feature, 'passed' | { readonly failure: s
 
 const answer = 'One two three four five six seven.'
 const thought = 'Let me think about that.'
+const summary = 'SUMMARY: the weather was asked for.'
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
 /** Some programs make a JPEG of an image; so it begins in base64. */
@@ -63,7 +64,7 @@ interface Exchange {
 }
 
 /** Each tries one feature, and throws when something of it is lost. */
-const trials: Readonly<Record<Feature, (exchange: Exchange) => Promise<void>>> = {
+const trials: Readonly<Record<FeatureOfTurn, (exchange: Exchange) => Promise<void>>> = {
   async stream({ driver, target, sent }) {
     const { text, pieces = 0 } = (await driver.stream?.(target, saying({ text: answer }))) ?? assert.fail()
     assert.equal(text, answer)
@@ -114,7 +115,7 @@ async function turnOf({ program, target, protocol, sent }: Turn): Promise<Result
   const printed = await program.turn(target, disguised(prompt), png).catch((error: Error) => error)
   const ofTurn = sent().filter(({ body }) => body.includes(`"name":"${call.name}"`))
   const [first, second] = ofTurn
-  const checks: Readonly<Record<Feature, () => void>> = {
+  const checks: Readonly<Record<FeatureOfTurn, () => void>> = {
     stream: () => assert.ok(ofTurn.every(({ isStream }) => isStream)),
     tools() {
       assert.equal(ofTurn.length, 2)
@@ -135,6 +136,24 @@ async function turnOf({ program, target, protocol, sent }: Turn): Promise<Result
   return Object.fromEntries(results) as Results
 }
 
+/** The first answer fills the context: the conversation is compacted before the turn goes on. */
+async function compactionOf({ program, target, sent }: Turn): Promise<Results> {
+  if (!program.compacted) return {}
+  const call = program.call("printf 'sunny in %s' Paris")
+  const usage = { input_tokens: 300_000, output_tokens: 20 }
+  const prompt = `Do this: ${saying({ text: 'Looking.', tool_calls: [call], usage })}`
+  const printed = await program.compacted(target, prompt, png).catch((error: Error) => error)
+  const check = () => {
+    if (printed instanceof Error) throw printed
+    assert.ok(printed.includes(answer), 'the last answer is printed')
+    const [, compaction, last, ...others] = sent()
+    assert.ok(compaction?.body.includes('sunny in Paris'), 'the summary is of the whole conversation')
+    assert.ok(last?.body.includes(summary) && !last.body.includes('sunny in Paris'), 'it stands for the conversation')
+    assert.equal(others.length, 0)
+  }
+  return { compaction: tried(check) }
+}
+
 const failed = (error: unknown) => ({ failure: error instanceof Error ? error.message : String(error) })
 
 function tried(check: () => void): 'passed' | { readonly failure: string } {
@@ -150,13 +169,19 @@ async function callsOf(client: Library, exchange: (driver: Driver) => Exchange):
   const driver = await client.driver()
   const results: Partial<Record<Feature, 'passed' | { failure: string }>> = {}
   for (const feature of features)
-    if (driver[feature])
+    if (feature !== 'compaction' && driver[feature])
       results[feature] = await trials[feature](exchange(driver)).then(() => 'passed' as const, failed)
   return results
 }
 
+/** How a program, or the gateway in its place, asks for the summary of a conversation. */
+const order = /CONTEXT CHECKPOINT COMPACTION|Summarize the conversation so far/
+
 /** Side questions of programs, such as for a title, offer no tools: none is called there. */
 function script(request: Recorded) {
+  const sent = request.rawBody.toString()
+  if (order.test(sent)) return { text: summary }
+  if (sent.includes(summary)) return { text: answer }
   const said = markerScript(request)
   const { tools, toolConfig } = request.body
   return said.tool_calls && tools === undefined && toolConfig === undefined ? {} : said
@@ -178,7 +203,10 @@ export async function startCells(): Promise<{ cell(client: Client, protocol: Spo
     }
     const results =
       'program' in client
-        ? await turnOf({ ...exchange(), program: client.program })
+        ? {
+            ...(await turnOf({ ...exchange(), program: client.program })),
+            ...(await compactionOf({ ...exchange(), program: client.program })),
+          }
         : await callsOf(client, driver => ({ ...exchange(), driver }))
     return { client: client.name, protocol, results }
   }

@@ -1,6 +1,8 @@
 /** What is tried of a client. */
-export const features = ['stream', 'tools', 'reasoning', 'image'] as const
+export const features = ['stream', 'tools', 'reasoning', 'image', 'compaction'] as const
 export type Feature = (typeof features)[number]
+/** What a client can do in a single turn. */
+export type FeatureOfTurn = Exclude<Feature, 'compaction'>
 
 /** Where a client sends its calls, and the model that it names. */
 export interface Target {

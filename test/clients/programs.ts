@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Feature, Target } from './driver.ts'
+import type { FeatureOfTurn, Target } from './driver.ts'
 import { clientShell } from './shell.ts'
 
 /** A command line that runs a turn by itself. One turn tries everything that it can do. */
 export interface Program {
-  readonly can: readonly Feature[]
+  readonly can: readonly FeatureOfTurn[]
   /** The call of one of its tools that runs a shell command. */
   call(command: string): { readonly name: string; readonly input: object }
   /** Runs a turn; what it printed. Throws when it fails. */
   turn(target: Target, prompt: string, png: string): Promise<string>
+  /** The same with a context that its conversation has to be compacted for; absent where the program never does that. */
+  compacted?(target: Target, prompt: string, png: string): Promise<string>
 }
 
-interface Start extends Omit<Program, 'turn'> {
+interface Start extends Omit<Program, 'turn' | 'compacted'> {
   /**
    * Finds the target in `URL`, `KEY` and `MODEL`, the prompt in `PROMPT` and in prompt.txt, the image in image.png, and both as
    * a message of Anthropic's in message.jsonl.
@@ -53,7 +55,7 @@ export const claudeCode = program({
       --input-format stream-json --output-format stream-json < message.jsonl`,
 })
 
-const codex = (settings: string) =>
+const codexTurn = (settings: string) =>
   program({
     can: everything,
     call: command => ({ name: 'exec_command', input: { cmd: command } }),
@@ -61,6 +63,12 @@ const codex = (settings: string) =>
       mkdir $CODEX_HOME
       codex exec --json --skip-git-repo-check -s workspace-write ${settings} -m $MODEL --image=image.png "$PROMPT"`,
   })
+
+const smallContext = '-c model_context_window=400000 -c model_auto_compact_token_limit=200000'
+const codex = (settings: string): Program => ({
+  ...codexTurn(settings),
+  compacted: codexTurn(`${settings} ${smallContext}`).turn,
+})
 
 export const codexProvider = codex(
   `-c model_provider=gateway -c "model_providers.gateway={name='gateway',base_url='$URL/v1',env_key='KEY',wire_api='responses'}"`,

@@ -8,7 +8,7 @@ export const groups = [
   { letter: 'K', about: 'thinking and signatures', cases: upTo(8) },
   { letter: 'C', about: 'prompt caching and counting', cases: upTo(5) },
   { letter: 'M', about: 'content conversion', cases: upTo(10) },
-  { letter: 'E', about: 'errors and liveness', cases: upTo(10) },
+  { letter: 'E', about: 'errors and liveness', cases: upTo(11) },
   { letter: 'R', about: 'purity of passthrough', cases: upTo(8) },
   { letter: 'B', about: 'keys and budgets', cases: upTo(6) },
   { letter: 'P', about: 'other endpoints', cases: upTo(45) },

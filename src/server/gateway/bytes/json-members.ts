@@ -35,6 +35,10 @@ export interface OwnMembers {
   readonly names: readonly string[]
   /** True when one of the words that were looked out for stands anywhere, as a key or a value, without escapes. */
   readonly hasWord: boolean
+  /** How many values the object holds: strings, numbers and words, and empty brackets. Brackets around them do not count. */
+  readonly count: number
+  /** How many brackets stand around a value at most, without those of the object itself. */
+  readonly depth: number
   /** The strings of more than 512 bytes in a long body. */
   readonly long?: readonly Span[] | undefined
 }
@@ -78,7 +82,8 @@ export function ownMembers(body: Buffer, keys: Keys, words?: Words): OwnMembers 
     values[key] = value
   })
   if (end === broken || skipBlank(body, end) !== body.length) return undefined
-  return { body, values, doubled, names: keys.names, hasWord: text.hasWord, long: text.long }
+  const { hasWord, long, depth } = text
+  return { body, values, doubled, names: keys.names, hasWord, count: text.values, depth, long }
 }
 
 /** The members of the object or array that begins at `at` in a valid JSON text; none for any other value. */

@@ -22,6 +22,10 @@ export interface Text {
   readonly words?: Words | undefined
   /** True once one of them was read, as it is, without escapes. */
   hasWord: boolean
+  /** Strings, numbers, words and empty brackets that were read as values so far, in all depths. */
+  values: number
+  /** The most brackets that were open around one of them, as far as `valueEnd` opened them. */
+  depth: number
   /** Strings of more than 512 bytes, kept for texts that are long themselves. */
   readonly long?: Span[]
 }
@@ -77,6 +81,8 @@ export const openText = (bytes: Buffer, words?: Words): Text => ({
   number: ++opened,
   words,
   hasWord: false,
+  values: 0,
+  depth: 0,
   ...(words && bytes.length > longTextBytes && { long: [] }),
 })
 
@@ -145,7 +151,9 @@ export function isAt(bytes: Buffer, start: number, word: Buffer | undefined): bo
 /** The place behind the value that begins at `start`. */
 export function valueEnd(text: Text, start: number): number {
   const byte = text.bytes[start]
-  return byte === openObject || byte === openArray ? new Walk(text).end(start) : tokenEnd(text, start)
+  if (byte === openObject || byte === openArray) return new Walk(text).end(start)
+  text.values++
+  return tokenEnd(text, start)
 }
 
 /** The place where the value begins that belongs to the key which ends at `keyEnd`. */
@@ -163,6 +171,7 @@ class Walk {
   /** The opening brackets around the current place. Bytes: a body may nest as deep as it is long. */
   #open = new Uint8Array(32)
   #depth = 0
+  #deepest = 0
 
   constructor(text: Text) {
     this.#text = text
@@ -171,8 +180,13 @@ class Walk {
 
   end(start: number): number {
     let at = start
-    do at = this.#toNextValue(this.#pastToken(at))
-    while (at !== broken && this.#depth > 0)
+    let steps = 0
+    do {
+      at = this.#toNextValue(this.#pastToken(at))
+      steps++
+    } while (at !== broken && this.#depth > 0)
+    this.#text.values += steps
+    if (this.#deepest > this.#text.depth) this.#text.depth = this.#deepest
     return at
   }
 
@@ -215,6 +229,7 @@ class Walk {
       this.#open = longer
     }
     this.#open[this.#depth++] = bracket
+    if (this.#depth > this.#deepest) this.#deepest = this.#depth
   }
 }
 

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../../platform/errors.ts'
+import type { OwnMembers } from '../bytes/json-members.ts'
 import type { CallKind, EndpointKind } from './call.ts'
 
 /** All fields that any of the checks below reads. */
@@ -107,6 +108,17 @@ function limit(field: Field, value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(`${field} must be an integer`)
   if (value < 1) throw invalid(`${field} must be 1 or more`)
   return value
+}
+
+/** Far more than any model reads. Each costs time and memory wherever a body is parsed, translated or counted. */
+const mostValues = 500_000
+/** Levels below the body itself. What writes JSON goes down them one inside the other. */
+const mostLevels = 500
+
+/** Throws `invalid_request` for a body with more in it than can be read in a moment. */
+export function checkSize({ count, depth }: Pick<OwnMembers, 'count' | 'depth'>): void {
+  if (count > mostValues) throw invalid(`the body has more than ${mostValues} values`)
+  if (depth > mostLevels) throw invalid(`the body is nested deeper than ${mostLevels} levels`)
 }
 
 /** The JSON object in `body`. Throws `invalid_request` for anything else. */

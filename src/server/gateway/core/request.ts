@@ -6,7 +6,7 @@ import { isEndpoint } from '../endpoints/table.ts'
 import { geminiAsk, geminiKeys } from '../formats/gemini/ask.ts'
 import { boundFields, mediaWords } from '../tokens/input-bound.ts'
 import type { Ask, Call, CallKind } from './call.ts'
-import { type Body, checkedFields, checksOf, parsedObject } from './request-checks.ts'
+import { type Body, checkedFields, checkSize, checksOf, parsedObject } from './request-checks.ts'
 
 /** The formats in which an answer can be streamed. */
 const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'])
@@ -30,6 +30,7 @@ function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequ
   if (isEndpoint(kind)) return endpointAsk({ kind, body, headers, ...(address && { address }) })
   const members = ownMembers(body, address ? geminiKeys : keys, mediaWords)
   if (!members) throw refusalOf(body)
+  checkSize(members)
   return address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
 }
 

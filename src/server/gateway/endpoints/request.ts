@@ -4,6 +4,7 @@ import { editTopLevel, type Parts, spliceString } from '../bytes/body-edit.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import type { Span } from '../bytes/json-scanner.ts'
 import type { Ask, Attempt, Call, EndpointKind, Units } from '../core/call.ts'
+import { checkSize } from '../core/request-checks.ts'
 import type { ImageSize } from '../pricing/unit-prices.ts'
 import { boundaryOf, type Part, partsOf, withField } from './multipart.ts'
 import { endpoints } from './table.ts'
@@ -57,6 +58,9 @@ const watched = keysOf(['model', 'stream'])
 export function endpointAsk(call: EndpointCall): Ask {
   const { kind, body, address } = call
   const endpoint = endpoints[kind]
+  // A form is no JSON.
+  const members = ownMembers(body, watched)
+  if (members) checkSize(members)
   const fields = fieldsOf(call)
   const { values, form } = fields
   const model = address?.model ?? values['model'] ?? endpoint.defaultModel
@@ -65,7 +69,6 @@ export function endpointAsk(call: EndpointCall): Ask {
   if (model === '') throw invalid('model must not be empty')
   for (const name of endpoint.required) if (isAbsent(values[name])) throw invalid(`${name} is required`)
   if (form) checkForm(kind, fields)
-  const members = form ? undefined : ownMembers(body, watched)
   const doubled = members?.doubled[0]
   if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
   return {

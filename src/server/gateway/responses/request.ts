@@ -1,6 +1,7 @@
 import { invalid } from '../../platform/errors.ts'
 import { isAbsent, isRecord, type Json } from '../../platform/json.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
+import { checkSize } from '../core/request-checks.ts'
 
 /** What a request of the Responses format says about stored responses. */
 export interface StateRequest {
@@ -17,6 +18,7 @@ const inputKey = keysOf(['input'])
 export function readStateRequest(body: Buffer): StateRequest | undefined {
   const members = ownMembers(body, keys)
   if (!members) return undefined
+  checkSize(members)
   const [doubled] = members.doubled
   if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
   const [previous, store, conversation] = members.values.map(
