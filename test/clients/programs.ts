@@ -102,9 +102,10 @@ export const geminiCli = program({
     gemini --skip-trust --yolo -m $MODEL -p "@image.png $PROMPT"`,
 })
 
+/** On a busy machine it loses what a command prints right before its end. */
 export const qwenCode = program({
   can: everything,
-  call: withShellCommand,
+  call: command => withShellCommand(`${command}; sleep 0.5`),
   script: `mkdir ~/.qwen
     echo '{"model": {"generationConfig": {"modalities": {"image": true}, "extra_body": {"reasoning_effort": "high"}}}}' \\
       > ~/.qwen/settings.json
