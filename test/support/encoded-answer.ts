@@ -12,7 +12,7 @@ export function encodedAnswer(events: readonly UpstreamEvent[]) {
   const sequencer = new Sequencer({
     messageId: 'msg_1',
     model: 'upstream-model',
-    guessInputTokens: () => 7,
+    guess: { tokens: () => 7, drop: () => undefined },
     out(event) {
       stream += streamed.take(event)
       collected.take(event)

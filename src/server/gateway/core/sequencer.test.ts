@@ -14,7 +14,7 @@ function encoded(events: readonly OrderedEvent[], repairs?: string[]) {
   const sequencer = new Sequencer({
     messageId: 'msg_1',
     model: 'upstream-model',
-    guessInputTokens: () => 7,
+    guess: { tokens: () => 7, drop: () => undefined },
     out(event) {
       body += streamed.take(event)
       collected.take(event)
@@ -202,3 +202,19 @@ function interleaved(blocks: typeof spoken extends fc.Arbitrary<infer T> ? T : n
   while (open.length > 0) sayOne()
   return [...events, end]
 }
+
+test('the guess is made once, and the request is let go with the start of the message', () => {
+  for (const usage of [undefined, { input_tokens: 5 }]) {
+    const calls: string[] = []
+    const sequencer = new Sequencer({
+      messageId: 'msg_1',
+      model: 'm',
+      guess: { tokens: () => calls.push('tokens') && 7, drop: () => void calls.push('drop') },
+      out: () => undefined,
+      onRepair: what => assert.fail(what),
+    })
+    sequencer.push({ type: 'message_start', ...(usage && { usage }) })
+    assert.deepEqual(calls, usage ? ['drop'] : ['tokens', 'drop'])
+    assert.equal(sequencer.usage.input_tokens, usage ? 5 : 7)
+  }
+})

@@ -2,13 +2,21 @@ import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import type { AnswerEvent, StopReason, UpstreamEvent, UsageUpdate } from './answer-event.ts'
 import { BlockSequence } from './block-sequence.ts'
 
+/** An estimate of the input tokens, which holds the request until it is made. */
+export interface InputGuess {
+  /** 1 or more. */
+  tokens(): number
+  /** Nobody will ask any more. */
+  drop(): void
+}
+
 interface Options {
   /** Of the answer, when the upstream gives none. */
   readonly messageId: string
   /** The upstream's name of the model, when its answer gives none. */
   readonly model: string
-  /** Returns an estimate of the input tokens, 1 or more. Called only when the upstream has not counted: it takes a while. */
-  readonly guessInputTokens: () => number
+  /** Used only when the upstream has not counted: it takes a while. */
+  readonly guess: InputGuess
   /** Takes the events of the answer, in order. */
   readonly out: (event: AnswerEvent) => void
   /** Called when an illegal event was repaired. Tests throw here. */
@@ -31,7 +39,6 @@ export class Sequencer {
   #hasStarted = false
   #hasEnded = false
   #counts: TokenCounts = noTokens
-  #guessed: number | undefined
   #hasInputCount = false
   #hasOutputCount = false
   #stop: { readonly reason: StopReason; readonly sequence?: string } | undefined
@@ -95,7 +102,7 @@ export class Sequencer {
     const said = Math.ceil(this.#blocks.characters / charactersPerToken)
     return {
       ...this.#counts,
-      input_tokens: this.#hasInputCount ? this.#counts.input_tokens : this.#guess(),
+      input_tokens: this.#hasInputCount ? this.#counts.input_tokens : this.#options.guess.tokens(),
       output_tokens: this.#hasOutputCount ? this.#counts.output_tokens : said,
       estimated: true,
     }
@@ -114,13 +121,9 @@ export class Sequencer {
       id: id ?? messageId,
       model: model ?? this.#options.model,
       // Some upstreams state zero where they do not know yet; clients take that for a count.
-      usage: { ...this.#counts, input_tokens: this.#counts.input_tokens || this.#guess() },
+      usage: { ...this.#counts, input_tokens: this.#counts.input_tokens || this.#options.guess.tokens() },
     })
-  }
-
-  #guess(): number {
-    this.#guessed ??= this.#options.guessInputTokens()
-    return this.#guessed
+    this.#options.guess.drop()
   }
 
   #merge(update: UsageUpdate): void {

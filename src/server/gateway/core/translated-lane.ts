@@ -4,7 +4,7 @@ import { joined, type Parts } from '../bytes/body-edit.ts'
 import { type Lifted, liftTexts } from '../bytes/long-texts.ts'
 import { verdictOf } from '../routing/retryable.ts'
 import { answerCount } from '../tokens/count-tokens.ts'
-import { estimateInputTokens, estimateTokens } from '../tokens/estimate.ts'
+import { estimateInputTokens, estimateTokens, inputGuess } from '../tokens/estimate.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { withoutAccount } from '../upstream/bedrock.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
@@ -54,6 +54,7 @@ export function createTranslatedLane(options: Options): Lane {
     const upstream = codec.request(request, context)
     const degraded: Degradation[] = [...unread, ...changed, ...inOwnNames(upstream.degraded, ownNames, request)]
     const shown = withDegradedHeader(attempt, degraded)
+    const guess = inputGuess(request, estimateTokens(lifted?.bytes ?? 0))
     const reader = createTranslatedReader({
       ...options,
       attempt: shown,
@@ -65,7 +66,7 @@ export function createTranslatedLane(options: Options): Lane {
         new Sequencer({
           messageId: newId('msg'),
           model: withoutAccount(target.upstreamModel),
-          guessInputTokens: () => estimateInputTokens(request) + estimateTokens(lifted?.bytes ?? 0),
+          guess,
           out: names.size === 0 ? out : event => out(restoredName(event, names)),
           onRepair: what => options.onRepair(what, target.deployment.id),
         }),

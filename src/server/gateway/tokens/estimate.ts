@@ -18,6 +18,22 @@ export const estimateInputTokens = (request: Parts): number => estimate(request,
 /** The same for OpenAI's and Google's formats, whose images and files stand in text that the model never reads as such. */
 export const estimateForeignInputTokens = (request: Parts): number => estimate(request, foreignSize)
 
+/** Guesses when it is first asked, and holds the request no longer than that: a stream may run for an hour. */
+export function inputGuess(request: Parts, moreTokens: number) {
+  let held: Parts | undefined = request
+  let guessed = 1
+  return {
+    tokens(): number {
+      if (held) guessed = estimateInputTokens(held) + moreTokens
+      held = undefined
+      return guessed
+    },
+    drop(): void {
+      held = undefined
+    },
+  }
+}
+
 interface Parts {
   readonly system?: unknown
   readonly messages?: unknown
