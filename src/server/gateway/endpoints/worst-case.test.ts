@@ -45,6 +45,17 @@ test('images are reserved by how many were asked for, at their size and quality'
   assert.equal(worst('images', { prompt: 'sea' }, at('dall-e-3')).amountUsd, '0.04')
 })
 
+test('images that cost tokens are reserved as the largest ones at the finest quality, those that come in too', () => {
+  const body = { model: 'gpt-image-2', prompt: 'sea', n: 2 }
+  const bytes = JSON.stringify(body).length
+  assert.equal(worst('images', body, at('gpt-image-2', priced)).tokens, bytes + 2 * 25_000)
+  const edit = { ...body, n: 1, images: [{ file_id: 'f' }] }
+  assert.equal(
+    worst('image_edits', edit, at('gpt-image-2', priced)).tokens,
+    JSON.stringify(edit).length + 2 * 25_000,
+  )
+})
+
 test('a recording is reserved as long as the slowest codec makes it, a WAV file as long as it states', () => {
   const unknown = worstOfEndpoint(form(Buffer.alloc(7_500)), 'transcriptions', [at('whisper-1')])
   assert.equal(unknown.amountUsd, '0.001')

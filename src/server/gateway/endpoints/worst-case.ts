@@ -12,8 +12,11 @@ export interface Candidate extends DeployedModel {
   readonly facts: ModelFacts
 }
 
-/** Of the largest image at the finest quality, partial images included. */
-const tokensPerImage = 20_000
+/**
+ * Of the largest image at the finest quality, partial images included: gpt-image-2 makes 23,719 tokens of 2880 by 2880 pixels.
+ * Source: OpenAI's guide "Image generation", its calculator.
+ */
+const tokensPerImage = 25_000
 /** More than the slowest speech has. */
 const speechTokensPerCharacter = 10
 /** Audio that goes in has some 10 tokens a second, its transcript no more. */

@@ -35,7 +35,7 @@ const toolFees: readonly Fees[] = [
   { providers: /^(gemini|vertex)$/, models: /gemini/, rates: { web_search: 0.014 } },
 ]
 
-/** The fees of the model's provider; undefined where nobody states one. */
+/** The fees of the model's provider; undefined where none are published. */
 function toolFeesOf(target: DeployedModel): Pick<Fees, 'rates' | 'isOncePerRequest'> | undefined {
   const { baseModel, provider, searchPrice } = target.deployment
   const [at, model] = [baseModel?.provider ?? provider, baseModelOf(target).toLowerCase()]
