@@ -73,7 +73,7 @@ const refused: readonly (readonly [keyof typeof paths, object | string, number, 
     'embeddings',
     {},
     400,
-    'model test-model has no /v1/embeddings at its upstream; it has /v1/messages, /v1/chat/completions, /v1/responses, /v1beta/models/{model}:generateContent',
+    'model test-model has no /v1/embeddings at its upstream; it has /v1/messages, /v1/chat/completions, /v1/responses, /v1/responses/compact, /v1beta/models/{model}:generateContent',
   ],
 ]
 

@@ -50,10 +50,7 @@ test('images that cost tokens are reserved as the largest ones at the finest qua
   const bytes = JSON.stringify(body).length
   assert.equal(worst('images', body, at('gpt-image-2', priced)).tokens, bytes + 2 * 25_000)
   const edit = { ...body, n: 1, images: [{ file_id: 'f' }] }
-  assert.equal(
-    worst('image_edits', edit, at('gpt-image-2', priced)).tokens,
-    JSON.stringify(edit).length + 2 * 25_000,
-  )
+  assert.equal(worst('image_edits', edit, at('gpt-image-2', priced)).tokens, JSON.stringify(edit).length + 2 * 25_000)
 })
 
 test('a recording is reserved as long as the slowest codec makes it, a WAV file as long as it states', () => {
