@@ -76,9 +76,9 @@ test('a location of the provider’s own leads to the gateway, one elsewhere sta
     [`https://storage.example/file_2?key=${secret}`, undefined],
   ] as const
   for (const [location, here] of locations) {
-    upstream.answer({ status: 201, headers: { location }, body: '{}' })
+    upstream.answer({ status: 201, headers: { location, 'content-location': location }, body: '{}' })
     const made = await send(holder, 'POST /openai/v1/uploads', { body: {} })
-    assert.deepEqual([made.status, made.headers.location], [201, here])
+    assert.deepEqual([made.status, made.headers.location, made.headers['content-location']], [201, here, here])
   }
 })
 

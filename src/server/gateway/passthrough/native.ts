@@ -169,8 +169,10 @@ function readerFor(attempt: Attempt, provider: NativeProvider, sink: Sink): Answ
     takesUnmodified: true,
     isStream: () => true,
     stream(head) {
-      const { location } = head.headers
-      if (location !== undefined) head.headers['location'] = nativeLocation(attempt.target, location, `/${provider}`)
+      for (const name of ['location', 'content-location']) {
+        const named = head.headers[name]
+        if (named !== undefined) head.headers[name] = nativeLocation(attempt.target, named, `/${provider}`)
+      }
       return new ByteStream({ attempt, sink, head, counts })
     },
     whole: ({ headers }, body) => ({ headers, body, counts }),

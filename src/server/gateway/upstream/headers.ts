@@ -45,7 +45,7 @@ export const answeredWithFiles = /^(content-(disposition|language)|etag|last-mod
  * and what caches go by: to them an answer is this caller's alone.
  */
 export const answeredNatively =
-  /^(accept-ranges|allow|content-(disposition|language|length|location|range)|etag|last-modified|link|location|x-amzn-(bedrock-.*|errortype|requestid)|x-goog-(hash|upload-(status|size-received|chunk-granularity)))$/
+  /^(accept-ranges|allow|content-(disposition|language|length|location|range)|etag|last-modified|location|x-amzn-(bedrock-.*|errortype|requestid)|x-goog-(hash|upload-(status|size-received|chunk-granularity)))$/
 
 interface Relay {
   readonly holdsSecret: (value: string) => boolean
