@@ -18,6 +18,7 @@ interface CreateOptions {
   readonly role?: 'user' | 'admin'
   readonly model?: readonly string[]
   readonly passthrough?: readonly NativeProvider[]
+  readonly cache?: string
   readonly budget?: number
   readonly per?: string
   readonly warnAt?: number
@@ -87,6 +88,7 @@ function addCreate(keys: Command, { doing }: Registry): void {
         nativeProviders,
       ),
     )
+    .option('--cache <time>', 'how long the response cache keeps answers: 10m, 1h; off unless given', someText)
     .option('--budget <usd>', 'US dollars that it may spend', dollars)
     .option('--per <time>', 'after which the budget begins anew: 12h, 30d, 1mo')
     .option('--warn-at <usd>', 'US dollars from which on a warning is given', dollars)
@@ -103,13 +105,14 @@ function addCreate(keys: Command, { doing }: Registry): void {
 
 /** The body that the options stand for; what was not given is absent. */
 function fieldsOf(options: CreateOptions): ApiKeyWrite {
-  const { label, owner, role, model, passthrough, budget, per, warnAt, expiresIn, rpm, tpm, parallel } = options
+  const { label, owner, role, model, passthrough, cache, budget, per, warnAt, expiresIn, rpm, tpm, parallel } = options
   const fields = {
     label,
     owner_id: owner,
     role,
     models: model && [...model],
     passthrough: passthrough && [...passthrough],
+    cache: cache === undefined ? undefined : { ttl: cache },
     max_budget: budget,
     budget_duration: per,
     soft_budget: warnAt,

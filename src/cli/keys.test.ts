@@ -12,6 +12,7 @@ const record = (changes: Partial<ApiKey> = {}): ApiKey => ({
   role: 'user',
   models: [],
   passthrough: [],
+  cache: null,
   max_budget: null,
   soft_budget: null,
   budget_duration: null,

@@ -10,6 +10,15 @@ const ShownTime = Type.String({ format: 'date-time' })
 const limits = { minimum: 1, maximum: 2_147_483_647 } as const
 const Count = Type.Integer(limits)
 
+/** Where calls with the same request get the same answer again. */
+export const CacheSettings = Type.Object({
+  ttl: Type.String({
+    pattern: '^[1-9][0-9]{0,6}(s|m|h|d)$',
+    description: 'How long an answer is kept: a number and s, m, h or d, from `1s` to `30d`',
+  }),
+})
+export type CacheSettings = Static<typeof CacheSettings>
+
 /** A virtual key without its secret. Interface: Gateway API key record; Gaps: section 3. */
 export const ApiKey = Type.Object({
   id: Type.String(),
@@ -25,6 +34,7 @@ export const ApiKey = Type.Object({
   passthrough: Type.Array(NativeProvider, {
     description: 'Providers whose own API it may use below `/<provider>/`, beside the calls of models; empty: none',
   }),
+  cache: Nullable(CacheSettings, 'The response cache for its calls; null: as the model has it'),
   max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
   soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
   budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
@@ -61,6 +71,7 @@ export const ApiKeyWrite = Type.Object({
     Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
   ),
   passthrough: Type.Optional(Nullable(Type.Array(NativeProvider, { maxItems: 10 }))),
+  cache: Type.Optional(Nullable(CacheSettings)),
   max_budget: Type.Optional(Nullable(Usd)),
   soft_budget: Type.Optional(Nullable(Usd)),
   budget_duration: Type.Optional(Nullable(BudgetDuration)),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { CacheSettings } from './keys.ts'
 import { ServiceAccount, Source } from './providers.ts'
 import { route } from './route.ts'
 import { JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
@@ -59,6 +60,7 @@ export const ModelParams = Type.Object(
     output_cost_per_image: number,
     input_cost_per_query: number,
     web_search_cost_per_query: number,
+    cache: optional(CacheSettings),
     aws_region_name: text,
     aws_access_key_id: text,
     aws_secret_access_key: text,

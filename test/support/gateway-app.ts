@@ -65,6 +65,7 @@ export async function startGatewayApp({
     reserveBytesPerToken: 1,
     reserveServerToolCalls: 10,
     assumedOutputTokensPerSecond,
+    responseCacheBytes: 1_000_000,
     reservationMs: 900_000,
   }
   const config = {

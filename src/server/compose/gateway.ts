@@ -8,6 +8,8 @@ import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
+import { createResponseCache } from '../gateway/cache/entries.ts'
+import { responseCacheStore } from '../gateway/cache/store.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { createLanes } from '../gateway/lanes.ts'
@@ -62,6 +64,13 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
   })
   const loop = watchLoopDelay()
   const files = watchOpenFiles()
+  let current = config
+  const cache = createResponseCache({
+    store: responseCacheStore(pool),
+    sealer: createRowSealer(keyring, 'response_cache'),
+    maxBytes: () => current.limits.responseCacheBytes,
+    log,
+  })
   const gateway = createGateway({
     loopDelayMs: () => loop.meanMs,
     shortage: () => files.shortage,
@@ -70,10 +79,10 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     laneFor,
     usage,
     budgets,
+    cache,
     log,
     hints: notifications,
   })
-  let current = config
 
   const stored = createStoredResponses({
     store: responseStore(pool),

@@ -152,6 +152,8 @@ export interface Deployment {
   readonly unitPrices?: UnitPrices
   /** US dollars for a search of the web that the provider makes for an answer. */
   readonly searchPrice?: number
+  /** How long the response cache keeps answers of this model; absent: it is off unless the key has one. */
+  readonly cacheTtlMs?: number
   /** Fields that this upstream refuses: dotted paths of the body, or `header:<name>` for one beta. */
   readonly deny?: readonly string[]
 }
@@ -210,6 +212,8 @@ export interface Limits {
   readonly reserveServerToolCalls: number
   /** Output that a call is booked with for each second of an upstream that never stated its usage. */
   readonly assumedOutputTokensPerSecond: number
+  /** Bytes of all entries of the response cache. */
+  readonly responseCacheBytes: number
   /** How long what is held for a call outlives the process that makes it. */
   readonly reservationMs: number
   /** Processors that a command of an agent may keep busy; undefined: half of the machine's, at least one. */

@@ -1,3 +1,4 @@
+import { cacheTtlMs } from '../platform/durations.ts'
 import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './config.ts'
 import type { ModelParams } from './model-shape.ts'
 import { defaultTimeouts, providerOf } from './providers.ts'
@@ -14,6 +15,7 @@ type Figures = Pick<
   | 'prices'
   | 'unitPrices'
   | 'searchPrice'
+  | 'cacheTtlMs'
   | 'deny'
 >
 
@@ -23,7 +25,7 @@ interface Of {
   readonly say: Say
 }
 
-/** What a model's parameters say of the model itself; its time-outs, limits, prices and deny list. */
+/** What a model's parameters say of the model itself; its time-outs, limits, prices, cache and deny list. */
 export function figuresOf({ params, provider, say }: Of): Figures {
   const { rpm, tpm, max_parallel: maxParallel, deny, base_model: base, web_search_cost_per_query: searchPrice } = params
   const baseModel = base === undefined ? undefined : checkedBaseModel(base, provider, say)
@@ -40,6 +42,7 @@ export function figuresOf({ params, provider, say }: Of): Figures {
     ...(Object.keys(prices).length > 0 && { prices }),
     ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
     ...(searchPrice !== undefined && { searchPrice }),
+    ...(params.cache && { cacheTtlMs: checkedTtl(params.cache, say) }),
     ...(deny && { deny: checkedDeny(deny, say) }),
   }
 }
@@ -89,6 +92,12 @@ function timeoutsOf({ timeouts, timeout, stream_timeout }: Partial<ModelParams>,
     idleMs: timeouts?.idle_ms ?? defaultTimeouts.idleMs,
     totalMs: timeouts?.total_ms ?? milliseconds(timeout) ?? defaultTimeouts.totalMs,
   }
+}
+
+function checkedTtl({ ttl }: NonNullable<ModelParams['cache']>, say: Say): number {
+  const ms = ttl === undefined ? undefined : cacheTtlMs(ttl)
+  if (ms === undefined) say('cache.ttl must be a duration of 1s to 30d, such as 1h', 'cache', 'ttl')
+  return ms ?? 0
 }
 
 const milliseconds = (seconds: number | undefined): number | undefined =>

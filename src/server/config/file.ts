@@ -53,6 +53,7 @@ interface FileValue {
     readonly reserve_bytes_per_token?: number
     readonly reserve_server_tool_calls?: number
     readonly assumed_output_tokens_per_second?: number
+    readonly response_cache_bytes?: number
     readonly reservation_s?: number
     readonly sandbox_cpus?: number
   }
@@ -126,6 +127,7 @@ const fileShape: Shape = {
         reserve_bytes_per_token: { kind: 'number', min: 1 },
         reserve_server_tool_calls: whole,
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
+        response_cache_bytes: whole,
         reservation_s: whole,
         sandbox_cpus: { kind: 'number', min: 0.1 },
       },

@@ -22,6 +22,7 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
         reserveBytesPerToken: 1,
         reserveServerToolCalls: 10,
         assumedOutputTokensPerSecond: 200,
+        responseCacheBytes: 1_000_000_000,
         reservationMs: 900_000,
         sandboxCpus: undefined,
       },
@@ -172,6 +173,7 @@ model_list:
       weight: 2
       headers: { Anthropic-Beta: "x", X-Team: os.environ/TEAM }
       timeouts: { connect_ms: 1, first_byte_ms: 2, idle_ms: 3, total_ms: 4 }
+      cache: { ttl: 90m }
   - model_name: opus
     litellm_params: { model: acme/their-opus, protocol: anthropic-messages, api_base: "http://10.0.0.9:8000/prefix/v1/", api_key: secret-key }
   - { model_name: "local/*", params: { model: "ollama/*", api_base: "http://gpu.lan:11434" } }
@@ -183,6 +185,7 @@ limits:
   reserve_bytes_per_token: 2.5
   reserve_server_tool_calls: 3
   assumed_output_tokens_per_second: 80
+  response_cache_bytes: 5000
   reservation_s: 60
   sandbox_cpus: 1.5
 demo: false
@@ -201,6 +204,7 @@ demo: false
     headers: { 'anthropic-beta': 'x', 'x-team': 'blue' },
     weight: 2,
     timeouts: { connectMs: 1, firstByteMs: 2, idleMs: 3, totalMs: 4 },
+    cacheTtlMs: 5_400_000,
   })
   assert.deepEqual([second?.id, second?.provider, second?.apiBase], ['opus.2', 'acme', 'http://10.0.0.9:8000/prefix'])
   assert.deepEqual([third?.alias, third?.upstreamModel, third?.timeouts.totalMs], ['local/*', '*', 600_000])
@@ -216,6 +220,7 @@ demo: false
         reserveBytesPerToken: 2.5,
         reserveServerToolCalls: 3,
         assumedOutputTokensPerSecond: 80,
+        responseCacheBytes: 5_000,
         reservationMs: 60_000,
         sandboxCpus: 1.5,
       },

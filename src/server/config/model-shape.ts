@@ -37,6 +37,7 @@ export interface ModelParams {
   readonly vertex_project?: string
   readonly vertex_location?: string
   readonly vertex_credentials?: string
+  readonly cache?: { readonly ttl?: string }
   readonly deny?: readonly (string | undefined)[]
 }
 
@@ -97,6 +98,7 @@ const params: Shape = {
     vertex_project: text,
     vertex_location: text,
     vertex_credentials: text,
+    cache: { kind: 'block', keys: { ttl: text } },
     deny: texts,
   },
 }

@@ -160,6 +160,16 @@ const faults = [
     'timeout and timeouts.total_ms are the same; keep one',
   ],
   [
+    'a long life of the cache',
+    { model: 'anthropic/x', cache: { ttl: '31d' } },
+    'cache.ttl must be a duration of 1s to 30d, such as 1h',
+  ],
+  [
+    'a cache without a time',
+    { model: 'anthropic/x', cache: {} },
+    'cache.ttl must be a duration of 1s to 30d, such as 1h',
+  ],
+  [
     'a path that is none',
     { model: 'anthropic/x', deny: ['a b'] },
     'deny[0] must be a path such as output_config.effort, or header:<name of a beta>',

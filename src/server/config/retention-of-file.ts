@@ -1,8 +1,8 @@
+import { durationMs } from '../platform/durations.ts'
 import type { RetentionSettings } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
-const unitsMs = { s: 1_000, m: 60_000, h: 60 * 60_000, d: dayMs } as const
 /** A hundred years: the database must be able to reckon with it. */
 const longestMs = 36_500 * dayMs
 
@@ -16,9 +16,8 @@ export function retentionOfFile({ file, report }: Reading): RetentionSettings {
   const timeOf = (name: string, text: string | undefined, fallback: number | undefined): number | undefined => {
     if (text === undefined) return fallback
     if (text === 'never') return undefined
-    const [, count, unit] = /^(\d{1,9})(s|m|h|d)$/.exec(text) ?? []
-    const ms = Number(count) * unitsMs[unit as keyof typeof unitsMs]
-    if (ms > 0 && ms <= longestMs) return ms
+    const ms = durationMs(text)
+    if (ms !== undefined && ms > 0 && ms <= longestMs) return ms
     report(`retention.${name} must be a time such as 12h or 30d, or never`, file.place(['retention', name]))
     return undefined
   }

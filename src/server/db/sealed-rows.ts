@@ -12,6 +12,7 @@ export const sealedTables = {
   webhook_endpoint_secrets: { purpose: 'webhook endpoint secret', id: ['endpoint_id', 'id'], facts: [] },
   webhook_payloads: { purpose: 'webhook payload', id: ['agent_id', 'delivery_id'], facts: [] },
   response_contents: { purpose: 'stored response', id: ['principal', 'id'], facts: [] },
+  response_cache: { purpose: 'cached response', id: ['principal', 'id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
   runtime_credentials: { purpose: 'runtime credential', id: ['id'], facts: ['api_base'] },
   runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
@@ -19,9 +20,10 @@ export const sealedTables = {
 
 export type SealedTable = keyof typeof sealedTables
 
+const largeTables: ReadonlySet<SealedTable> = new Set(['webhook_payloads', 'response_contents', 'response_cache'])
+
 /** How many rows of a table are sealed anew at a time: payloads and responses may have many MiB. */
-export const batchRowsOf = (table: SealedTable): number =>
-  table === 'webhook_payloads' || table === 'response_contents' ? 8 : 100
+export const batchRowsOf = (table: SealedTable): number => (largeTables.has(table) ? 8 : 100)
 
 type BoundColumn<T extends SealedTable> = (typeof sealedTables)[T]['id' | 'facts'][number]
 

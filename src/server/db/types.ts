@@ -183,6 +183,8 @@ export interface UsageTable {
   price_source: string | null
   /** US dollars that were held for the call. */
   held_usd: string | null
+  /** True: the cache answered. */
+  cached: ColumnType<boolean | null, boolean | null | undefined, boolean | null>
   first_content_ms: number | null
   total_ms: number
   created_at: DefaultTime
@@ -299,6 +301,7 @@ export interface ApiKeyTable {
   role: 'user' | 'admin'
   models: Json<readonly string[]>
   passthrough: Json<readonly NativeProvider[]>
+  cache: ColumnType<{ readonly ttl: string } | null, string | null | undefined, string | null>
   metadata: Json<JsonObject>
   prefix: string
   last4: string
@@ -425,6 +428,15 @@ interface ResponseTable {
 interface ResponseContentTable extends Sealed {
   principal: string
   id: string
+}
+
+/** Table `response_cache`: answers that calls with the same request get again, sealed. */
+interface ResponseCacheTable extends Sealed {
+  principal: string
+  id: string
+  bytes: number
+  created_at: DefaultTime
+  expires_at: Date
 }
 
 /** Table `webhook_conversations`: the session that goes on with an issue or a thread. */
@@ -587,6 +599,7 @@ export interface Database {
   webhook_payloads: WebhookPayloadTable
   responses: ResponseTable
   response_contents: ResponseContentTable
+  response_cache: ResponseCacheTable
   webhook_conversations: WebhookConversationTable
   memories: MemoryTable
   session_memories: SessionMemoriesTable

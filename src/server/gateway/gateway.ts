@@ -1,7 +1,7 @@
 import { statusOfCode } from '../../contract/errors.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
-import type { Budgets, Hold, RateLimitReached } from '../budgets/budgets.ts'
+import type { Budgets, Hold } from '../budgets/budgets.ts'
 import type { Deployment } from '../config/config.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
@@ -10,7 +10,10 @@ import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
-import { costsOf, usageRow, withAssumed } from './core/booking.ts'
+import { createCachedRouter } from './cache/cached-router.ts'
+import type { ResponseCache } from './cache/entries.ts'
+import { cacheUseOf } from './cache/request.ts'
+import { cachedRow, costsOf, usageRow, withAssumed } from './core/booking.ts'
 import {
   type Ask,
   type Attempt,
@@ -24,7 +27,7 @@ import {
   type Target,
 } from './core/call.ts'
 import { groupsUnder, holdFor } from './core/call-holds.ts'
-import { rateLimitHeaders, withOwnLimits } from './core/rate-limit-headers.ts'
+import { headersOfHold, limitsReached, sinkUnder } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { LaneFor } from './lanes.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
@@ -49,6 +52,8 @@ interface Options {
   readonly log: Log
   /** Tells other processes what this one learns about deployments; absent where there are none. */
   readonly hints?: HintChannel
+  /** Answers of the calls that want it; absent where nothing is stored. */
+  readonly cache?: ResponseCache
   /** Picks among deployments and spreads waits; `Math.random` by default. */
   readonly random?: () => number
   /** Waits between tries. */
@@ -106,7 +111,7 @@ export interface Gateway {
 
 /** Builds the gateway from the configured deployments. */
 export function createGateway(options: Options): Gateway {
-  const { pools, laneFor, usage, budgets, log, random = Math.random, nowMs = () => performance.now() } = options
+  const { pools, laneFor, usage, budgets, cache, log, random = Math.random, nowMs = () => performance.now() } = options
   let table = createRoutingTable(options.config, laneFor)
   const { loopDelayMs, shortage } = options
   const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs, shortage })
@@ -117,10 +122,17 @@ export function createGateway(options: Options): Gateway {
     nowMs,
     log,
   })
-  const route = createRouter({ ...states, random, nowMs, ...(options.wait && { wait: options.wait }) })
+  const router = createRouter({ ...states, random, nowMs, ...(options.wait && { wait: options.wait }) })
+  const route = cache ? createCachedRouter(router, cache) : router
 
   /** What was held goes with the row; without one, whoever began the call gives it back. */
-  const book = ({ attempt, attempts, givenUp }: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
+  const book = (arrival: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
+    const { attempt, attempts, givenUp, replayed } = arrival
+    if (replayed) {
+      usage.book(cachedRow(replayed, { outcome, hold }))
+      hold?.settled()
+      return outcome
+    }
     if (!attempt || isCount(attempt.call.kind)) return outcome
     const facts = table.prices.factsOf(attempt.target)
     const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
@@ -152,6 +164,7 @@ export function createGateway(options: Options): Gateway {
       let leave = () => {}
       let hold: Hold | undefined
       try {
+        const cacheUse = cacheUseOf(call)
         const ask = withFullName(readRequest(call), current)
         const { key } = call.caller
         if (key && !coversModel(key.models, ask.model)) throw mayNotUse(ask.model)
@@ -171,7 +184,16 @@ export function createGateway(options: Options): Gateway {
         Object.assign(ownHeaders, headersOfHold(hold, call))
         const sink = sinkUnder(hold, call, given)
         const { asked: members, groupOf } = hold ? groupsUnder(hold, incoming) : incoming
-        const trip = { call, ask, settings: current.config.router, asked: members, groupOf, ownHeaders, startedMs }
+        const trip = {
+          call,
+          ask,
+          settings: current.config.router,
+          asked: members,
+          groupOf,
+          ownHeaders,
+          startedMs,
+          cacheUse,
+        }
         return arrived(await route(trip, sink), sink, hold)
       } catch (error) {
         throw asOurs(error, { ...ownHeaders, ...limitsReached(error, call) })
@@ -212,23 +234,6 @@ export function createGateway(options: Options): Gateway {
     },
   }
 }
-
-/** What the caller reads of its budgets with every answer. */
-const headersOfHold = (hold: Hold | undefined, { kind }: Call): Record<string, string> => ({
-  ...(hold?.warning !== undefined && { 'x-switchyard-budget-warning': hold.warning }),
-  ...(hold?.rateLimits && rateLimitHeaders(kind, hold.rateLimits)),
-})
-
-/** Where the answer goes: without the upstream's rate limits where the caller has limits of ours. */
-const sinkUnder = (hold: Hold | undefined, { kind }: Call, sink: Sink): Sink =>
-  hold?.rateLimits ? withOwnLimits(sink, rateLimitHeaders(kind, hold.rateLimits)) : sink
-
-/** The limits that refused a call; empty for any other error. */
-const limitsReached = (error: unknown, { kind }: Call): Record<string, string> =>
-  isRateLimitReached(error) && error.limits ? rateLimitHeaders(kind, error.limits) : {}
-
-const isRateLimitReached = (error: unknown): error is RateLimitReached =>
-  error instanceof AppError && error.code === 'rate_limited' && 'limits' in error
 
 /** What a key may use, what serves the call and what the ledger says go by the full name. */
 function withFullName(ask: Ask, table: RoutingTable): Ask {

@@ -8,6 +8,8 @@ export interface KeyAccess {
   readonly models: readonly string[]
   /** Providers whose own API it may use beside the calls of models; absent: none. */
   readonly passthrough?: readonly NativeProvider[]
+  /** How long the response cache keeps answers of its calls; absent: as the model says. */
+  readonly cacheTtlMs?: number
   /** True: the key or one of its ancestors has a budget or a rate limit, so each of its model calls reserves first. */
   readonly isLimited: boolean
   /** True: the key, or one of its ancestors, has an owner, a list of models, a budget or a rate limit. */

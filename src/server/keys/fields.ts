@@ -1,5 +1,6 @@
 import type { ApiKeyWrite } from '../../contract/keys.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
+import { cacheTtlMs } from '../platform/durations.ts'
 import { invalid } from '../platform/errors.ts'
 import type { KeyFields } from './key-row.ts'
 
@@ -10,6 +11,7 @@ export const unlimited: KeyFields & BudgetLimits = {
   role: 'user',
   models: [],
   passthrough: [],
+  cache: null,
   metadata: {},
   expires_at: null,
   max_usd: null,
@@ -33,6 +35,7 @@ export function applyWrite(current: KeyFields & BudgetLimits, write: ApiKeyWrite
     role: write.role ?? current.role,
     models: keep(write.models, current.models, []),
     passthrough: keep(write.passthrough, current.passthrough, []),
+    cache: checkedCache(keep(write.cache, current.cache, null)),
     metadata: checkedSize(keep(write.metadata, current.metadata, {})),
     expires_at: lasting ?? keep(dateOf(write.expires_at), current.expires_at, null),
     max_usd: usd(write.max_budget, current.max_usd),
@@ -49,6 +52,13 @@ function dateOf(text: string | null | undefined): Date | null | undefined {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) throw invalid(`expires_at ${JSON.stringify(text)} is no time`)
   return date
+}
+
+function checkedCache(cache: KeyFields['cache']): KeyFields['cache'] {
+  if (!cache) return null
+  const { ttl } = cache
+  if (cacheTtlMs(ttl) === undefined) throw invalid(`cache.ttl ${ttl} is not a duration of 1s to 30d`)
+  return { ttl }
 }
 
 const maxMetadataLength = 16_384

@@ -1,4 +1,4 @@
-import type { ApiKey, KeyRole } from '../../contract/keys.ts'
+import type { ApiKey, CacheSettings, KeyRole } from '../../contract/keys.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
 
@@ -9,6 +9,7 @@ export interface KeyFields {
   readonly role: KeyRole
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
+  readonly cache: CacheSettings | null
   readonly metadata: ApiKey['metadata']
   readonly expires_at: Date | null
 }
@@ -42,6 +43,7 @@ export const publicFields = (row: KeyRow) => ({
   role: row.role,
   models: [...row.models],
   passthrough: [...row.passthrough],
+  cache: row.cache,
   max_budget: usdOf(row.max_usd),
   soft_budget: usdOf(row.soft_usd),
   budget_duration: row.duration,

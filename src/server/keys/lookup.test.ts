@@ -12,6 +12,7 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   role: 'user',
   models: [],
   passthrough: [],
+  cache: null,
   is_limited: false,
   is_narrow: false,
   expires: false,

@@ -1,6 +1,7 @@
 import { createSecretKey, hash } from 'node:crypto'
 import type { Notifications } from '../db/notifications.ts'
 import type { Caller, KeyAccess } from '../http/caller.ts'
+import { cacheTtlMs } from '../platform/durations.ts'
 import { gathered } from '../platform/gather.ts'
 import type { Log } from '../platform/log.ts'
 import { KeyCache, type Remembered } from './cache.ts'
@@ -94,7 +95,7 @@ const remembered = (grant: KeyGrant | undefined): Remembered<KeyHolder> => ({
 })
 
 /** Principal: the key's owner, else the key itself. Gaps: section 3. */
-const holderOf = ({ id, owner_id, role, models, passthrough, ...grant }: KeyGrant): KeyHolder => ({
+const holderOf = ({ id, owner_id, role, models, passthrough, cache, ...grant }: KeyGrant): KeyHolder => ({
   principal: owner_id ?? id,
   role,
   ownerScope: owner_id ?? undefined,
@@ -102,6 +103,7 @@ const holderOf = ({ id, owner_id, role, models, passthrough, ...grant }: KeyGran
     id,
     models,
     ...(passthrough.length > 0 && { passthrough }),
+    ...(cache && { cacheTtlMs: cacheTtlMs(cache.ttl) ?? 0 }),
     isLimited: grant.is_limited,
     isNarrow: grant.is_narrow,
     expires: grant.expires,

@@ -52,6 +52,7 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     vertex_project: google?.project,
     vertex_location: google?.location,
     vertex_credentials: google?.serviceAccount?.clientEmail,
+    cache: deployment.cacheTtlMs ? { ttl: `${deployment.cacheTtlMs / 1_000}s` } : undefined,
     deny: deployment.deny,
   })
 }

@@ -32,6 +32,7 @@ export function createRetention({ settings, store, sessions, removeFiles, log }:
     ['idempotency_keys', idempotencyMs],
     ['stream_tickets', 0],
     ['responses', 0],
+    ['response_cache', 0],
   ]
 
   /** Repeats a batch until one finds nothing more. */

@@ -34,6 +34,7 @@ const byAge = {
   idempotency_keys: oldest('idempotency_keys', 'ctid', 'created_at'),
   stream_tickets: oldest('stream_tickets', 'hash', 'expires_at'),
   responses: oldest('responses', 'ctid', 'expires_at'),
+  response_cache: oldest('response_cache', 'ctid', 'expires_at'),
   ledger: oldest('usage', 'id', 'created_at'),
   audit: oldest('audit_log', 'id', 'created_at'),
 } as const

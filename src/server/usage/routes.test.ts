@@ -80,7 +80,13 @@ await addLedgerRows(db, [
   ledgerRow('u3', { ...at('2026-03-29T00:30:00Z'), ...label, cost_usd: null, estimated: true, alias: 'mystery' }),
   ledgerRow('u4', { ...at('2026-03-29T01:30:00Z'), ...label, cost_usd: '2.50', total_ms: 100 }),
   ledgerRow('u5', { ...at('2026-06-01T10:00:00Z'), alias: 'sonnet', cost_usd: '0.4', outcome: 'failed' }),
-  ledgerRow('u6', { ...at('2026-06-01T10:59:59Z'), alias: 'sonnet', session_id: 'ses_1', owner_id: 'team' }),
+  ledgerRow('u6', {
+    ...at('2026-06-01T10:59:59Z'),
+    alias: 'sonnet',
+    cached: true,
+    session_id: 'ses_1',
+    owner_id: 'team',
+  }),
 ])
 
 test('GET /api/usage sums up every kind of token, searches, requests, and the cost to the last digit', async () => {
@@ -96,6 +102,7 @@ test('GET /api/usage sums up every kind of token, searches, requests, and the co
     web_searches: 4,
     cost_usd: '0.100000000003',
     unpriced_requests: 0,
+    cached_requests: 0,
     estimated_requests: 0,
     first_content_ms: { p50: 15, p95: 19.5 },
     total_ms: { p50: 1, p95: 1 },
@@ -248,6 +255,7 @@ test('GET /api/usage/calls lists every field of the ledger', async () => {
       rates: JSON.stringify(rates),
       units: JSON.stringify(units),
       price_source: 'catalogue 2026-07-01',
+      cached: true,
       degraded: 'top_k=dropped',
       first_content_ms: 12.5,
       total_ms: 99.25,
@@ -285,6 +293,7 @@ test('GET /api/usage/calls lists every field of the ledger', async () => {
     held_usd: '100',
     rates,
     price_source: 'catalogue 2026-07-01',
+    cached: true,
     degraded: 'top_k=dropped',
     first_content_ms: 12.5,
     total_ms: 99.25,
@@ -355,8 +364,8 @@ test('S47: format=csv gives groups or calls as files, and no cell begins a formu
   assert.equal(
     groups.body,
     'day,model,requests,input_tokens,cache_read_tokens,cache_write_5m_tokens,cache_write_1h_tokens,output_tokens,' +
-      'reasoning_tokens,web_searches,cost_usd,unpriced_requests,estimated_requests,first_content_ms_p50,' +
-      "first_content_ms_p95,total_ms_p50,total_ms_p95\r\n2024-01-02,'=1+1,1,0,0,0,0,0,0,0,0,0,0,,,1,1\r\n",
+      'reasoning_tokens,web_searches,cost_usd,unpriced_requests,cached_requests,estimated_requests,first_content_ms_p50,' +
+      "first_content_ms_p95,total_ms_p50,total_ms_p95\r\n2024-01-02,'=1+1,1,0,0,0,0,0,0,0,0,0,0,0,,,1,1\r\n",
   )
   const rows = await app.inject('/api/usage/calls?model=%3D1%2B1&format=csv')
   assert.equal(rows.headers['content-disposition'], 'attachment; filename="usage-calls.csv"')

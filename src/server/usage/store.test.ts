@@ -41,6 +41,7 @@ test('rows come back as they were booked, dated by the database', async () => {
     rates: { input: '0.000005', output: '0.000025' },
     price_source: 'catalogue genai-prices 0.1.8',
     held_usd: '13.5',
+    cached: true,
     degraded: 'top_k=dropped',
     first_content_ms: 1.5,
     total_ms: 2.25,

@@ -69,6 +69,7 @@ const columns = [
   'rates',
   'price_source',
   'held_usd',
+  'cached',
   'first_content_ms',
   'total_ms',
 ] as const satisfies readonly (keyof UsageRow)[]

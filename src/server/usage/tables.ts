@@ -15,6 +15,7 @@ const plainFigures = [
   'web_searches',
   'cost_usd',
   'unpriced_requests',
+  'cached_requests',
   'estimated_requests',
 ] as const satisfies (keyof UsageFigures)[]
 

@@ -14,6 +14,7 @@ export const groups = [
   { letter: 'P', about: 'other endpoints', cases: upTo(45) },
   { letter: 'G', about: 'what Claude Code needs', cases: upTo(12) },
   { letter: 'F', about: 'nothing invented, nothing lost', cases: upTo(11) },
+  { letter: 'H', about: 'response cache', cases: upTo(12) },
 ] as const
 
 /** Every case by its id. */

@@ -160,23 +160,6 @@ const cases: Readonly<Record<string, Case>> = {
     cost: '0.09',
     units: { second: 9 },
   },
-  'P18 a transcript by the seconds that Mistral states beside its tokens': {
-    path: '/v1/audio/transcriptions',
-    body: form({ model: 'ears' }),
-    answer: json({ text: 'hi', usage: { prompt_audio_seconds: 9, prompt_tokens: 4, completion_tokens: 2 } }),
-    cost: '0.09',
-    tokens: [4, 2],
-    units: { second: 9 },
-  },
-  'P20 a transcript that states tokens alone, where seconds have a price': {
-    path: '/v1/audio/transcriptions',
-    body: form({ model: 'ears' }),
-    answer: json({ text: 'hi', usage: { type: 'tokens', input_tokens: 14, output_tokens: 4 } }),
-    cost: '0.03',
-    tokens: [14, 4],
-    units: { second: 3 },
-    estimated: true,
-  },
   'P19 a transcript by its duration': {
     path: '/v1/audio/transcriptions',
     body: form({ model: 'ears', response_format: 'verbose_json' }),

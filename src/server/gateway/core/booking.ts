@@ -66,6 +66,22 @@ function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: 
   return chargeOf({ kind, model: target, image, usage: outcome.usage, units: outcome.units ?? {}, price })
 }
 
+/** The ledger's row for a call that the response cache answered: no upstream was called, and nothing is spent. */
+export const cachedRow = (
+  { call, ask, startedMs }: Pick<Attempt, 'call' | 'ask' | 'startedMs'>,
+  { outcome, hold }: Pick<Ended, 'outcome' | 'hold'>,
+): UsageRow => ({
+  ...rowOf(call, ask, {
+    outcome,
+    attempts: 0,
+    costUsd: '0',
+    heldUsd: hold?.amountUsd,
+    totalMs: performance.now() - startedMs,
+  }),
+  lane: 'cache',
+  cached: true,
+})
+
 /** The ledger's row for a request to a provider's own API: counted, without a usage that anybody could read. */
 export const nativeRow = (
   { call, ask, target, startedMs }: Attempt,
@@ -152,6 +168,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     rates: orNull(facts.rates),
     price_source: orNull(facts.priceSource),
     held_usd: orNull(facts.heldUsd),
+    cached: null,
     degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),
     total_ms: facts.totalMs,

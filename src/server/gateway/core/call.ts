@@ -71,8 +71,10 @@ export interface Call {
   readonly session?: CallSession
   /** The id of the only deployment that may serve the call: it has what the call goes on from. */
   readonly deployment?: string
-  /** Present in Responses calls whose answer can be continued. */
-  readonly chain?: { readonly previousId: string | undefined; readonly isKept: boolean } | undefined
+  /** Present in Responses calls. `isStored`: the client lets its answer be stored. `isKept`: the gateway stores what it translates. */
+  readonly chain?:
+    | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isKept: boolean }
+    | undefined
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: Leaving
 }
@@ -90,6 +92,18 @@ export interface Sink {
   end(chunk?: Buffer): void
   /** Ends an answer that is not whole, so that the client sees it; for formats that cannot state a failure themselves. */
   cut?(): void
+}
+
+/** Resolves when a sink has room again, or nobody waits for the answer any more. */
+export function drained(sink: Sink, signal: Leaving): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+    sink.onDrain(done)
+  })
 }
 
 /** What some models charge for besides tokens, or at a rate of its own: counts by unit. */

@@ -1,5 +1,6 @@
-import type { RateLimit, RateLimits } from '../../budgets/budgets.ts'
-import type { CallKind, Sink } from './call.ts'
+import type { Hold, RateLimit, RateLimitReached, RateLimits } from '../../budgets/budgets.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Call, CallKind, Sink } from './call.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -12,6 +13,23 @@ const formats: Readonly<Partial<Record<CallKind, 'anthropic' | 'google'>>> = {
   gemini_embed: 'google',
   gemini_embed_batch: 'google',
 }
+
+/** What the caller reads of its budgets with every answer. */
+export const headersOfHold = (hold: Hold | undefined, { kind }: Pick<Call, 'kind'>): Record<string, string> => ({
+  ...(hold?.warning !== undefined && { 'x-switchyard-budget-warning': hold.warning }),
+  ...(hold?.rateLimits && rateLimitHeaders(kind, hold.rateLimits)),
+})
+
+/** Where the answer goes: without the upstream's rate limits where the caller has limits of ours. */
+export const sinkUnder = (hold: Hold | undefined, { kind }: Pick<Call, 'kind'>, sink: Sink): Sink =>
+  hold?.rateLimits ? withOwnLimits(sink, rateLimitHeaders(kind, hold.rateLimits)) : sink
+
+/** The limits that refused a call; empty for any other error. */
+export const limitsReached = (error: unknown, { kind }: Pick<Call, 'kind'>): Record<string, string> =>
+  isRateLimitReached(error) && error.limits ? rateLimitHeaders(kind, error.limits) : {}
+
+const isRateLimitReached = (error: unknown): error is RateLimitReached =>
+  error instanceof AppError && error.code === 'rate_limited' && 'limits' in error
 
 /** The limits of a caller in the headers of its format: `anthropic-ratelimit-*` or `x-ratelimit-*`. */
 export function rateLimitHeaders(kind: CallKind, { requests, tokens }: RateLimits): Record<string, string> {

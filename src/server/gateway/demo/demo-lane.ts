@@ -1,8 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Deployment } from '../../config/config.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Leaving } from '../../platform/leaving.ts'
-import type { Attempt, Lane, Outcome, Sink } from '../core/call.ts'
+import { type Attempt, drained, type Lane, type Outcome, type Sink } from '../core/call.ts'
 import { type AnswerWriter, type ClientFormat, clientContext } from '../core/client-format.ts'
 import type { CanonicalRequest } from '../core/codec.ts'
 import { withDegradedHeader } from '../core/degradations.ts'
@@ -96,17 +95,6 @@ async function stream({ message, writer, attempt, sink }: Answer): Promise<Outco
   }
   sink.end()
   return outcomeOf(attempt, message)
-}
-
-function drained(sink: Sink, signal: Leaving): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    signal.addEventListener('abort', done, { once: true })
-    sink.onDrain(done)
-  })
 }
 
 const headersOf = ({ call, ownHeaders }: Attempt) => ({ 'request-id': call.requestId, ...ownHeaders })

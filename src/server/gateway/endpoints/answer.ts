@@ -1,6 +1,5 @@
 import { isRecord, type Json, jsonOr, recordOf } from '../../platform/json.ts'
 import type { Attempt, EndpointKind, Outcome, Units } from '../core/call.ts'
-import { hasUnitRate } from '../pricing/unit-prices.ts'
 import { noTokens, type TokenCounts, tokenCount } from '../tokens/token-counts.ts'
 import { charactersOf, type EndpointCall, fieldsOf, requestedUnits, secondsOf, textBytesOf } from './request.ts'
 import { endpoints } from './table.ts'
@@ -16,8 +15,7 @@ type Counts = Pick<Outcome, 'usage' | 'units'>
 /** What a `usage` object of any of the endpoints states: tokens under one of their names, or the length of the audio. */
 export function statedIn(given: unknown): Stated {
   if (!isRecord(given)) return { units: {} }
-  // The second name is Mistral's.
-  const seconds = given['seconds'] ?? given['prompt_audio_seconds']
+  const seconds = given['seconds']
   const input =
     tokenCount(given['input_tokens']) ?? tokenCount(given['prompt_tokens']) ?? tokenCount(given['total_tokens'])
   const output = tokenCount(given['output_tokens']) ?? tokenCount(given['completion_tokens']) ?? 0
@@ -65,18 +63,12 @@ export function statedInAnswer(body: Buffer): Stated {
 
 /**
  * The counts to book of an answer: what it states, and guesses for what it leaves out. Tokens and the length of a recording
- * are marked as guesses; characters, documents and images are counted. Where seconds have a price, stated tokens do not
- * replace them.
+ * are marked as guesses; characters, documents and images are counted.
  */
-export function countsOf(
-  { call, target }: Pick<Attempt, 'call' | 'target'>,
-  kind: EndpointKind,
-  stated: Stated,
-): Counts {
+export function countsOf({ call }: Pick<Attempt, 'call'>, kind: EndpointKind, stated: Stated): Counts {
   const fields = fieldsOf({ ...call, kind })
   const { unit } = endpoints[kind]
-  const lacksLength = unit === 'second' && stated.units.second === undefined
-  const isUnknownLength = lacksLength && (stated.usage === undefined || hasUnitRate(target, 'second'))
+  const isUnknownLength = unit === 'second' && stated.units.second === undefined && stated.usage === undefined
   const guess: Units = isUnknownLength ? { second: secondsOf(call, fields).guess } : {}
   const { image, second, ...others } = { ...requestedUnits(kind, fields), ...guess, ...stated.units }
   const units: Units = {
@@ -85,7 +77,7 @@ export function countsOf(
     ...(unit === 'second' && second !== undefined && { second }),
   }
   const usage: TokenCounts = stated.usage
-    ? { ...noTokens, ...stated.usage, estimated: isUnknownLength }
+    ? { ...noTokens, ...stated.usage }
     : { ...noTokens, ...guessedTokens(kind, call), estimated: unit === undefined || isUnknownLength }
   return { usage, ...(Object.keys(units).length > 0 && { units }) }
 }

@@ -63,9 +63,6 @@ function unitRatesOf(target: DeployedModel, image: ImageSize): UnitRates {
   return { ...(typeof found === 'function' ? found(image) : found), ...deployment.unitPrices }
 }
 
-/** True for a model with a price of that unit, of its deployment or published. */
-export const hasUnitRate = (model: DeployedModel, unit: Unit): boolean => unitRatesOf(model, {})[unit] !== undefined
-
 /** What one call costs, and by which rates. */
 export interface Charge {
   /** US dollars as an exact decimal; undefined when a rate that it needs is not known. */
@@ -135,6 +132,6 @@ const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {
 /** True when calls of an endpoint have a known price at a model. */
 export function isEndpointPriced(kind: EndpointKind, model: DeployedModel, price: ModelPrice | undefined): boolean {
   const { unit, hasOutput } = endpoints[kind]
-  if (unit && hasUnitRate(model, unit)) return true
+  if (unit && unitRatesOf(model, {})[unit] !== undefined) return true
   return price !== undefined && (!hasOutput || price.rates.output !== undefined)
 }

@@ -81,7 +81,8 @@ export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gate
       const own = await withItems(given)
       const ready = previousId === undefined ? own : await continued(own, previousId)
       if (given.kind !== 'responses') return gateway.call(ready, sink)
-      if (!state.isStored) return gateway.call({ ...ready, chain: { previousId, isKept: false } }, sink)
+      if (!state.isStored)
+        return gateway.call({ ...ready, chain: { previousId, isStored: false, isKept: false } }, sink)
 
       const { principal } = given.caller
       const previous_id = previousId ?? null
@@ -100,7 +101,7 @@ export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gate
           )
         },
       })
-      return gateway.call({ ...ready, chain: { previousId, isKept } }, recording)
+      return gateway.call({ ...ready, chain: { previousId, isStored: true, isKept } }, recording)
     },
   }
 }

@@ -38,6 +38,8 @@ export interface Arrival {
   readonly attempts: number
   /** What upstreams bill besides, in the order of the tries. */
   readonly givenUp: readonly GivenUp[]
+  /** Present when the cache answered: what it answered. */
+  readonly replayed?: Pick<Trip, 'call' | 'ask' | 'startedMs'>
 }
 
 /** Finds a deployment that serves a call. The only retry loop. Never rejects. */

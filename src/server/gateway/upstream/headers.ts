@@ -23,6 +23,10 @@ export const anthropicHeaders = (call: Pick<Call, 'headers'>): Record<string, st
 export const openAiHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded({ ...ownHeaders }, call.headers, forwardedToOpenAi)
 
+/** The request's headers that some upstream gets. */
+export const forwardedHeaders = ({ headers }: Pick<Call, 'headers'>): Record<string, string> =>
+  withForwarded(withForwarded({}, headers, forwardedToAnthropic), headers, forwardedToOpenAi)
+
 function withForwarded(headers: Record<string, string>, given: Headers, pattern: RegExp): Record<string, string> {
   for (const name in given) {
     const value = given[name]
