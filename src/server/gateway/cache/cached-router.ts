@@ -21,9 +21,7 @@ export function createCachedRouter(
   route: Router,
   cache: ResponseCache,
 ): (trip: CachedTrip, sink: Sink) => Promise<Arrival> {
-  return async (trip, sink) => {
-    const ttlMs = trip.cacheUse === 'off' ? undefined : ttlOf(trip)
-    if (ttlMs === undefined) return route(trip, sink)
+  const cached = async (trip: CachedTrip, ttlMs: number, sink: Sink): Promise<Arrival> => {
     const name = entryName(trip)
     const found = trip.cacheUse === 'refresh' ? undefined : await cache.find(name, ttlMs)
     if (found) return replay(trip, found, sink)
@@ -33,6 +31,10 @@ export function createCachedRouter(
     const answer = isAnsweredAsAsked(arrival, trip) ? copy.answer() : undefined
     if (answer) cache.keep(name, answer, ttlMs)
     return arrival
+  }
+  return (trip, sink) => {
+    const ttlMs = trip.cacheUse === 'off' ? undefined : ttlOf(trip)
+    return ttlMs === undefined ? route(trip, sink) : cached(trip, ttlMs, sink)
   }
 }
 

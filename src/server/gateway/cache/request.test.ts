@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
+import type { Call, CallKind, CallSession } from '../core/call.ts'
+import type { Trip } from '../routing/router.ts'
+import { cacheUseOf, entryName, ttlOf } from './request.ts'
+
+const call: Call = {
+  kind: 'messages',
+  body: Buffer.from('{"model":"test-model"}'),
+  headers: {},
+  query: '',
+  requestId: 'req_1',
+  caller: { principal: 'ada', key: undefined },
+  signal: new AbortController().signal,
+}
+
+function tripOf(changes: Partial<Call> = {}, modelTtlMs: readonly (number | undefined)[] = [60_000]) {
+  const asked = modelTtlMs.map((cacheTtlMs, at) => {
+    const deployment = deploymentAt('http://127.0.0.1:1', { id: `test.${at}`, ...(cacheTtlMs && { cacheTtlMs }) })
+    return { ...targetAt(deployment), lane: () => assert.fail('the lane is not asked') }
+  })
+  const ask: Trip['ask'] = { model: 'test-model', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 }
+  return { call: { ...call, ...changes }, ask, asked }
+}
+
+const keyWith = (cacheTtlMs?: number): Partial<Call> => ({
+  caller: {
+    principal: 'ada',
+    key: {
+      id: 'key_1',
+      models: [],
+      isLimited: false,
+      isNarrow: false,
+      expires: false,
+      ...(cacheTtlMs && { cacheTtlMs }),
+    },
+  },
+})
+
+test('the setting of the key wins over that of the model; without any the cache is off', () => {
+  assert.equal(ttlOf(tripOf()), 60_000)
+  assert.equal(ttlOf(tripOf(keyWith(1_000))), 1_000)
+  assert.equal(ttlOf(tripOf(keyWith(), [undefined, 5_000, 7_000])), 5_000)
+  assert.equal(ttlOf(tripOf(keyWith(), [undefined])), undefined)
+})
+
+const cached: readonly CallKind[] = ['messages', 'chat', 'gemini', 'completions', 'embeddings', 'moderations', 'rerank']
+const never: readonly CallKind[] = ['count_tokens', 'responses_compact', 'images', 'speech', 'transcriptions']
+
+test('answers of generation and embeddings are kept; counts, forms, images and speech are not', () => {
+  for (const kind of cached) assert.equal(ttlOf(tripOf({ kind })), 60_000, kind)
+  for (const kind of never) assert.equal(ttlOf(tripOf({ kind })), undefined, kind)
+})
+
+test('calls of sessions, calls that stay at a deployment, and responses with a state are not cached', () => {
+  const session: CallSession = { session_id: 's', agent_id: 'a', owner_id: 'o', prompt_id: 'p', run_id: 'r' }
+  assert.equal(ttlOf(tripOf({ session })), undefined)
+  assert.equal(ttlOf(tripOf({ deployment: 'test.0' })), undefined)
+  const kind = 'responses'
+  const chain = { previousId: undefined, isStored: false, isKept: false }
+  assert.equal(ttlOf(tripOf({ kind, chain })), 60_000)
+  assert.equal(ttlOf(tripOf({ kind })), undefined)
+  assert.equal(ttlOf(tripOf({ kind, chain: { ...chain, isStored: true } })), undefined)
+  assert.equal(ttlOf(tripOf({ kind, chain: { ...chain, previousId: 'resp_1' } })), undefined)
+})
+
+test('the name of an entry covers all that decides on an answer, and nothing else', () => {
+  const { id } = entryName(tripOf())
+  const same: readonly Partial<Call>[] = [
+    { requestId: 'req_2' },
+    { headers: { authorization: 'Bearer x', 'user-agent': 'y', 'openai-organization': 'z' } },
+    { query: '?key=sk-1' },
+  ]
+  for (const changes of same) assert.equal(entryName(tripOf(changes)).id, id, JSON.stringify(changes))
+  const other: readonly Partial<Call>[] = [
+    { kind: 'chat' },
+    { caller: { principal: 'bob', key: undefined } },
+    { body: Buffer.from('{"model": "test-model"}') },
+    { query: '?beta=true' },
+    { address: { model: 'test-model', stream: true } },
+    { address: { model: 'test-model', stream: false } },
+    { headers: { 'anthropic-beta': 'a' } },
+    { headers: { 'openai-beta': 'a' } },
+  ]
+  const ids = [
+    id,
+    entryName(tripOf({}, [60_000, undefined])).id,
+    ...other.map(changes => entryName(tripOf(changes)).id),
+  ]
+  assert.equal(new Set(ids).size, other.length + 2)
+  const [one, two] = [
+    { 'anthropic-beta': 'a', 'openai-beta': 'b' },
+    { 'openai-beta': 'b', 'anthropic-beta': 'a' },
+  ]
+  assert.equal(entryName(tripOf({ headers: one })).id, entryName(tripOf({ headers: two })).id)
+})
+
+test('x-switchyard-cache is off or refresh', () => {
+  const useOf = (value: string | string[] | undefined) => cacheUseOf({ headers: { 'x-switchyard-cache': value } })
+  assert.deepEqual([useOf(undefined), useOf('off'), useOf('refresh')], ['on', 'off', 'refresh'])
+  for (const value of ['', 'Off', 'on', 'hit', ['off', 'off']])
+    assert.throws(() => useOf(value), { code: 'invalid_request', message: /^header x-switchyard-cache must be/ })
+})
