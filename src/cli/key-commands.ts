@@ -19,6 +19,7 @@ interface CreateOptions {
   readonly model?: readonly string[]
   readonly passthrough?: readonly NativeProvider[]
   readonly cache?: string
+  readonly logBodies?: string
   readonly budget?: number
   readonly per?: string
   readonly warnAt?: number
@@ -89,6 +90,7 @@ function addCreate(keys: Command, { doing }: Registry): void {
       ),
     )
     .option('--cache <time>', 'how long the response cache keeps answers: 10m, 1h; off unless given', someText)
+    .option('--log-bodies <until>', 'record the bodies of its calls until then: 2026-12-01T00:00:00Z', someText)
     .option('--budget <usd>', 'US dollars that it may spend', dollars)
     .option('--per <time>', 'after which the budget begins anew: 12h, 30d, 1mo')
     .option('--warn-at <usd>', 'US dollars from which on a warning is given', dollars)
@@ -105,7 +107,22 @@ function addCreate(keys: Command, { doing }: Registry): void {
 
 /** The body that the options stand for; what was not given is absent. */
 function fieldsOf(options: CreateOptions): ApiKeyWrite {
-  const { label, owner, role, model, passthrough, cache, budget, per, warnAt, expiresIn, rpm, tpm, parallel } = options
+  const {
+    label,
+    owner,
+    role,
+    model,
+    passthrough,
+    cache,
+    logBodies,
+    budget,
+    per,
+    warnAt,
+    expiresIn,
+    rpm,
+    tpm,
+    parallel,
+  } = options
   const fields = {
     label,
     owner_id: owner,
@@ -113,6 +130,7 @@ function fieldsOf(options: CreateOptions): ApiKeyWrite {
     models: model && [...model],
     passthrough: passthrough && [...passthrough],
     cache: cache === undefined ? undefined : { ttl: cache },
+    log_bodies: logBodies === undefined ? undefined : { until: logBodies },
     max_budget: budget,
     budget_duration: per,
     soft_budget: warnAt,

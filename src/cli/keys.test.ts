@@ -13,6 +13,7 @@ const record = (changes: Partial<ApiKey> = {}): ApiKey => ({
   models: [],
   passthrough: [],
   cache: null,
+  log_bodies: null,
   max_budget: null,
   soft_budget: null,
   budget_duration: null,

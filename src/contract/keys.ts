@@ -18,6 +18,11 @@ export const CacheSettings = Type.Object({
   }),
 })
 export type CacheSettings = Static<typeof CacheSettings>
+/** For how long bodies of calls are recorded. */
+export const LogBodies = Type.Object({
+  until: Type.String({ format: 'date-time', description: 'When recording ends: at most 90 days from now' }),
+})
+export type LogBodies = Static<typeof LogBodies>
 
 /** A virtual key without its secret. Interface: Gateway API key record; Gaps: section 3. */
 export const ApiKey = Type.Object({
@@ -35,6 +40,7 @@ export const ApiKey = Type.Object({
     description: 'Providers whose own API it may use below `/<provider>/`, beside the calls of models; empty: none',
   }),
   cache: Nullable(CacheSettings, 'The response cache for its calls; null: as the model has it'),
+  log_bodies: Nullable(LogBodies, 'Until then the bodies of its calls are recorded; null: they are not'),
   max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
   soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
   budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
@@ -72,6 +78,7 @@ export const ApiKeyWrite = Type.Object({
   ),
   passthrough: Type.Optional(Nullable(Type.Array(NativeProvider, { maxItems: 10 }))),
   cache: Type.Optional(Nullable(CacheSettings)),
+  log_bodies: Type.Optional(Nullable(LogBodies)),
   max_budget: Type.Optional(Nullable(Usd)),
   soft_budget: Type.Optional(Nullable(Usd)),
   budget_duration: Type.Optional(Nullable(BudgetDuration)),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CacheSettings } from './keys.ts'
+import { CacheSettings, LogBodies } from './keys.ts'
 import { ServiceAccount, Source } from './providers.ts'
 import { route } from './route.ts'
 import { JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
@@ -61,6 +61,7 @@ export const ModelParams = Type.Object(
     input_cost_per_query: number,
     web_search_cost_per_query: number,
     cache: optional(CacheSettings),
+    log_bodies: optional(LogBodies),
     aws_region_name: text,
     aws_access_key_id: text,
     aws_secret_access_key: text,

@@ -103,6 +103,27 @@ export const UsageCall = Type.Object({
 })
 export type UsageCall = Static<typeof UsageCall>
 
+const RecordedSide = {
+  content_type: Nullable(Type.String()),
+  body: Nullable(
+    Type.String({ description: 'Its first 256 KB without credentials; a stream as its events' }),
+    'null for a form or what is no text',
+  ),
+  truncated: Type.Boolean({ description: 'There was more' }),
+}
+
+/** What a recorded call said and got. */
+export const CallBodies = Type.Object({
+  request_id: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+  principal: Type.String(),
+  key_id: Nullable(Type.String()),
+  owner_id: Nullable(Type.String()),
+  model: Type.String({ description: 'The name that was asked for' }),
+  request: Type.Object(RecordedSide),
+  response: Type.Object({ status: Nullable(Type.Integer(), 'null: the client left first'), ...RecordedSide }),
+})
+
 const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 300 }))
 
 const filters = {
@@ -122,6 +143,12 @@ const Timezone = Type.Optional(
 )
 
 const base = { access: 'key', errorShape: 'nested', method: 'GET', hasCsv: true } as const
+const ofBodies = {
+  access: 'admin',
+  errorShape: 'nested',
+  path: '/api/usage/calls/{request_id}/bodies',
+  params: Type.Object({ request_id: Type.String({ maxLength: 100 }) }),
+} as const
 
 export const usageRoutes = {
   report: route({
@@ -168,5 +195,19 @@ export const usageRoutes = {
     }),
     responses: { 200: Type.Object({ calls: Type.Array(UsageCall), next_cursor: NextCursor }) },
     summary: 'List model calls, newest first',
+  }),
+  bodies: route({
+    ...ofBodies,
+    id: 'usage.bodies',
+    method: 'GET',
+    responses: { 200: CallBodies },
+    summary: 'Read the bodies of a model call that was recorded with `log_bodies`; the audit log notes who did',
+  }),
+  deleteBodies: route({
+    ...ofBodies,
+    id: 'usage.deleteBodies',
+    method: 'DELETE',
+    responses: { 204: null },
+    summary: 'Delete the bodies of a recorded model call',
   }),
 }

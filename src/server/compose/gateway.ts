@@ -8,10 +8,14 @@ import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
+import { createRecordedCalls } from '../gateway/body-log/recorded-calls.ts'
+import { createBodyRecords } from '../gateway/body-log/records.ts'
+import { serveCallBodies } from '../gateway/body-log/routes.ts'
+import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
-import { createGateway } from '../gateway/gateway.ts'
+import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createLanes } from '../gateway/lanes.ts'
 import { serveNative } from '../gateway/native-routes.ts'
 import { serveOpenAi } from '../gateway/openai-routes.ts'
@@ -71,7 +75,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     maxBytes: () => current.limits.responseCacheBytes,
     log,
   })
-  const gateway = createGateway({
+  const core = createGateway({
     loopDelayMs: () => loop.meanMs,
     shortage: () => files.shortage,
     config,
@@ -83,6 +87,21 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     log,
     hints: notifications,
   })
+
+  const records = createBodyRecords({
+    store: bodiesStore(pool),
+    sealer: createRowSealer(keyring, 'call_bodies'),
+    echoes: core.echoes,
+    audit,
+    log,
+  })
+  const gateway: Gateway = {
+    ...core,
+    ...createRecordedCalls({ gateway: core, records }),
+    get streams() {
+      return core.streams
+    },
+  }
 
   const stored = createStoredResponses({
     store: responseStore(pool),
@@ -149,6 +168,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
       serveNative(app, { gateway, responses, native })
       serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
       serveGemini(app, { gateway })
+      serveCallBodies(app, { records })
       serveProviders(app, { providers: modelProviders })
       serveModelSettings(app, { models: modelSettings })
     },

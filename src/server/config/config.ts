@@ -154,6 +154,8 @@ export interface Deployment {
   readonly searchPrice?: number
   /** How long the response cache keeps answers of this model; absent: it is off unless the key has one. */
   readonly cacheTtlMs?: number
+  /** Until when bodies of calls that it answers are recorded, in ms since 1970; absent: they are not. */
+  readonly logBodiesUntilMs?: number
   /** Fields that this upstream refuses: dotted paths of the body, or `header:<name>` for one beta. */
   readonly deny?: readonly string[]
 }
@@ -228,6 +230,8 @@ export interface RetentionSettings {
   readonly deliveriesMs: number | undefined
   /** Sessions in which nothing happens any more. */
   readonly sessionsMs: number | undefined
+  /** Bodies of calls that were recorded. */
+  readonly bodiesMs: number | undefined
   readonly ledgerMs: number | undefined
   readonly auditMs: number | undefined
 }

@@ -16,6 +16,7 @@ type Figures = Pick<
   | 'unitPrices'
   | 'searchPrice'
   | 'cacheTtlMs'
+  | 'logBodiesUntilMs'
   | 'deny'
 >
 
@@ -43,8 +44,16 @@ export function figuresOf({ params, provider, say }: Of): Figures {
     ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
     ...(searchPrice !== undefined && { searchPrice }),
     ...(params.cache && { cacheTtlMs: checkedTtl(params.cache, say) }),
+    ...(params.log_bodies && { logBodiesUntilMs: checkedEnd(params.log_bodies, say) }),
     ...(deny && { deny: checkedDeny(deny, say) }),
   }
+}
+
+/** A time that is past says that the recording has ended. */
+function checkedEnd({ until }: NonNullable<ModelParams['log_bodies']>, say: Say): number {
+  const ms = Date.parse(until ?? '')
+  if (Number.isNaN(ms)) say('log_bodies.until must be a time such as "2026-12-01T00:00:00Z"', 'log_bodies', 'until')
+  return ms || 0
 }
 
 const maxModelLength = 300

@@ -58,7 +58,7 @@ interface FileValue {
     readonly sandbox_cpus?: number
   }
   readonly retention?: Partial<
-    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'ledger' | 'audit', string | undefined>
+    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
   >
   readonly responses?: { readonly store?: string }
   readonly router?: RouterBlock
@@ -134,7 +134,7 @@ const fileShape: Shape = {
     },
     retention: {
       kind: 'block',
-      keys: { deleted_sessions: text, deliveries: text, sessions: text, ledger: text, audit: text },
+      keys: { deleted_sessions: text, deliveries: text, sessions: text, bodies: text, ledger: text, audit: text },
     },
     responses: { kind: 'block', keys: { store: text } },
     router,

@@ -30,6 +30,7 @@ export interface ModelParams {
   readonly output_cost_per_image?: number
   readonly input_cost_per_query?: number
   readonly web_search_cost_per_query?: number
+  readonly log_bodies?: { readonly until?: string }
   readonly aws_region_name?: string
   readonly aws_access_key_id?: string
   readonly aws_secret_access_key?: string
@@ -91,6 +92,7 @@ const params: Shape = {
     output_cost_per_image: price,
     input_cost_per_query: price,
     web_search_cost_per_query: price,
+    log_bodies: { kind: 'block', keys: { until: text } },
     aws_region_name: text,
     aws_access_key_id: text,
     aws_secret_access_key: text,

@@ -16,6 +16,7 @@ test('V8: deleted sessions and deliveries are kept for a week by default, all el
     deletedSessionsMs: 7 * dayMs,
     deliveriesMs: 7 * dayMs,
     sessionsMs: undefined,
+    bodiesMs: 7 * dayMs,
     ledgerMs: undefined,
     auditMs: undefined,
   })
@@ -26,6 +27,7 @@ test('V8: times have a unit, and never keeps for ever', () => {
     deleted_sessions: 'never',
     deliveries: '90s',
     sessions: '30d',
+    bodies: '1h',
     ledger: '12h',
     audit: '5m',
   })
@@ -33,6 +35,7 @@ test('V8: times have a unit, and never keeps for ever', () => {
     deletedSessionsMs: undefined,
     deliveriesMs: 90_000,
     sessionsMs: 30 * dayMs,
+    bodiesMs: dayMs / 24,
     ledgerMs: dayMs / 2,
     auditMs: 300_000,
   })

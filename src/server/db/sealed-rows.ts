@@ -13,6 +13,7 @@ export const sealedTables = {
   webhook_payloads: { purpose: 'webhook payload', id: ['agent_id', 'delivery_id'], facts: [] },
   response_contents: { purpose: 'stored response', id: ['principal', 'id'], facts: [] },
   response_cache: { purpose: 'cached response', id: ['principal', 'id'], facts: [] },
+  call_bodies: { purpose: 'bodies of a call', id: ['request_id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
   runtime_credentials: { purpose: 'runtime credential', id: ['id'], facts: ['api_base'] },
   runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
@@ -20,7 +21,12 @@ export const sealedTables = {
 
 export type SealedTable = keyof typeof sealedTables
 
-const largeTables: ReadonlySet<SealedTable> = new Set(['webhook_payloads', 'response_contents', 'response_cache'])
+const largeTables: ReadonlySet<SealedTable> = new Set([
+  'webhook_payloads',
+  'response_contents',
+  'response_cache',
+  'call_bodies',
+])
 
 /** How many rows of a table are sealed anew at a time: payloads and responses may have many MiB. */
 export const batchRowsOf = (table: SealedTable): number => (largeTables.has(table) ? 8 : 100)

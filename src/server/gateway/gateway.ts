@@ -101,6 +101,8 @@ export interface Gateway {
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
   reload(config: GatewayConfig, outbound?: Outbound): void
+  /** True when a model wants the bodies of its calls recorded. */
+  logsBodies(): boolean
   /** Takes the credentials of all deployments out of text that is stored. */
   echoes(): WholeEchoes
   /** Running streams. */
@@ -224,6 +226,7 @@ export function createGateway(options: Options): Gateway {
       table = createRoutingTable(config, laneFor, table)
       pools.reload({ deployments: table.config.deployments, outbound })
     },
+    logsBodies: () => table.logsBodies,
     echoes: () => wholeEchoes(table.config.deployments.flatMap(longSecretsOf)),
     get streams() {
       return admission.running

@@ -10,6 +10,8 @@ export interface KeyAccess {
   readonly passthrough?: readonly NativeProvider[]
   /** How long the response cache keeps answers of its calls; absent: as the model says. */
   readonly cacheTtlMs?: number
+  /** Until when bodies of its calls are recorded, in ms since 1970; absent: they are not. */
+  readonly logBodiesUntilMs?: number
   /** True: the key or one of its ancestors has a budget or a rate limit, so each of its model calls reserves first. */
   readonly isLimited: boolean
   /** True: the key, or one of its ancestors, has an owner, a list of models, a budget or a rate limit. */

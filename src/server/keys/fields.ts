@@ -12,6 +12,7 @@ export const unlimited: KeyFields & BudgetLimits = {
   models: [],
   passthrough: [],
   cache: null,
+  log_bodies: null,
   metadata: {},
   expires_at: null,
   max_usd: null,
@@ -36,6 +37,9 @@ export function applyWrite(current: KeyFields & BudgetLimits, write: ApiKeyWrite
     models: keep(write.models, current.models, []),
     passthrough: keep(write.passthrough, current.passthrough, []),
     cache: checkedCache(keep(write.cache, current.cache, null)),
+    log_bodies: write.log_bodies
+      ? { until: checkedEnd(write.log_bodies.until) }
+      : keep(write.log_bodies, current.log_bodies, null),
     metadata: checkedSize(keep(write.metadata, current.metadata, {})),
     expires_at: lasting ?? keep(dateOf(write.expires_at), current.expires_at, null),
     max_usd: usd(write.max_budget, current.max_usd),
@@ -59,6 +63,18 @@ function checkedCache(cache: KeyFields['cache']): KeyFields['cache'] {
   const { ttl } = cache
   if (cacheTtlMs(ttl) === undefined) throw invalid(`cache.ttl ${ttl} is not a duration of 1s to 30d`)
   return { ttl }
+}
+
+/** Recording has an end, so that nobody forgets it. */
+const longestLogMs = 90 * 24 * 60 * 60 * 1_000
+
+function checkedEnd(until: string): string {
+  const end = new Date(until)
+  const restMs = end.getTime() - Date.now()
+  if (Number.isNaN(restMs)) throw invalid(`log_bodies.until ${JSON.stringify(until)} is no time`)
+  if (restMs <= 0) throw invalid('log_bodies.until is in the past; send null to end the recording')
+  if (restMs > longestLogMs) throw invalid('log_bodies.until is more than 90 days from now')
+  return end.toISOString()
 }
 
 const maxMetadataLength = 16_384

@@ -1,4 +1,4 @@
-import type { ApiKey, CacheSettings, KeyRole } from '../../contract/keys.ts'
+import type { ApiKey, CacheSettings, KeyRole, LogBodies } from '../../contract/keys.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
 
@@ -10,6 +10,7 @@ export interface KeyFields {
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
   readonly cache: CacheSettings | null
+  readonly log_bodies: LogBodies | null
   readonly metadata: ApiKey['metadata']
   readonly expires_at: Date | null
 }
@@ -44,6 +45,7 @@ export const publicFields = (row: KeyRow) => ({
   models: [...row.models],
   passthrough: [...row.passthrough],
   cache: row.cache,
+  log_bodies: row.log_bodies,
   max_budget: usdOf(row.max_usd),
   soft_budget: usdOf(row.soft_usd),
   budget_duration: row.duration,

@@ -27,6 +27,7 @@ test('POST /api/keys without a body is 201 with a key that may do all a user may
     models: [],
     passthrough: [],
     cache: null,
+    log_bodies: null,
     max_budget: null,
     soft_budget: null,
     budget_duration: null,

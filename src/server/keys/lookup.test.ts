@@ -13,6 +13,7 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   models: [],
   passthrough: [],
   cache: null,
+  log_bodies: null,
   is_limited: false,
   is_narrow: false,
   expires: false,

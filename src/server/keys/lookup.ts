@@ -95,7 +95,7 @@ const remembered = (grant: KeyGrant | undefined): Remembered<KeyHolder> => ({
 })
 
 /** Principal: the key's owner, else the key itself. Gaps: section 3. */
-const holderOf = ({ id, owner_id, role, models, passthrough, cache, ...grant }: KeyGrant): KeyHolder => ({
+const holderOf = ({ id, owner_id, role, models, passthrough, cache, log_bodies, ...grant }: KeyGrant): KeyHolder => ({
   principal: owner_id ?? id,
   role,
   ownerScope: owner_id ?? undefined,
@@ -104,6 +104,7 @@ const holderOf = ({ id, owner_id, role, models, passthrough, cache, ...grant }: 
     models,
     ...(passthrough.length > 0 && { passthrough }),
     ...(cache && { cacheTtlMs: cacheTtlMs(cache.ttl) ?? 0 }),
+    ...(log_bodies && { logBodiesUntilMs: Date.parse(log_bodies.until) }),
     isLimited: grant.is_limited,
     isNarrow: grant.is_narrow,
     expires: grant.expires,

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CacheSettings, KeyRole } from '../../contract/keys.ts'
+import type { CacheSettings, KeyRole, LogBodies } from '../../contract/keys.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { KeyFields, KeyRow } from './key-row.ts'
 
@@ -11,6 +11,7 @@ export interface KeyGrant {
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
   readonly cache: CacheSettings | null
+  readonly log_bodies: LogBodies | null
   /** The key or an ancestor has a budget or a rate limit. */
   readonly is_limited: boolean
   /** The key or an ancestor has an owner, a list of models, a budget or a rate limit. */
@@ -50,8 +51,8 @@ type Queryable = Pick<Pool, 'query'>
 export const keyChannel = 'switchyard_keys'
 
 const records = `
-  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.metadata, k.prefix, k.last4,
-         k.expires_at, k.revoked_at, k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
+  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.metadata, k.prefix,
+         k.last4, k.expires_at, k.revoked_at, k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
          b.max_parallel, b.reserved_usd,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
          case when b.reset_at <= clock_timestamp() then budget_period_end(b.anchored_at, b.duration, clock_timestamp())
@@ -64,7 +65,7 @@ const isAnyOfLine = (condition: string): string => `
           where a.id = any (k.id || k.ancestors) and (${condition}))`
 
 const grant = (validUntil: string): string => `
-  select k.id, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.expires_at is not null as expires,
+  select k.id, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.expires_at is not null as expires,
          ${isAnyOfLine('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
          ${isAnyOfLine(`a.owner_id is not null or json_array_length(a.models) > 0
            or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,
@@ -144,9 +145,9 @@ export function keyStore(pool: Pool) {
     /** The row of `budgets` has to be written in the same transaction. */
     async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
       const text = `
-        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, prefix, last4,
+        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, log_bodies, prefix, last4,
                               created_by, parent_id, ancestors)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
       const { prefix, last4, created_by, parent_id, ancestors } = row
       await client.query(text, [row.id, ...valuesOf(row), prefix, last4, created_by, parent_id, ancestors])
     },
@@ -154,7 +155,7 @@ export function keyStore(pool: Pool) {
     async update(client: PoolClient, id: string, fields: KeyFields): Promise<void> {
       const text = `
         update api_keys set label = $2, owner_id = $3, role = $4, models = $5, metadata = $6, expires_at = $7,
-                            passthrough = $8, cache = $9
+                            passthrough = $8, cache = $9, log_bodies = $10
         where id = $1`
       await client.query(text, [id, ...valuesOf(fields)])
     },
@@ -222,22 +223,14 @@ export function keyStore(pool: Pool) {
   }
 }
 
-const valuesOf = ({
-  label,
-  owner_id,
-  role,
-  models,
-  metadata,
-  expires_at,
-  passthrough,
-  cache,
-}: KeyFields): unknown[] => [
-  label,
-  owner_id,
-  role,
-  JSON.stringify(models),
-  JSON.stringify(metadata),
-  expires_at,
-  JSON.stringify(passthrough),
-  cache && JSON.stringify(cache),
+const valuesOf = (fields: KeyFields): unknown[] => [
+  fields.label,
+  fields.owner_id,
+  fields.role,
+  JSON.stringify(fields.models),
+  JSON.stringify(fields.metadata),
+  fields.expires_at,
+  JSON.stringify(fields.passthrough),
+  fields.cache && JSON.stringify(fields.cache),
+  fields.log_bodies && JSON.stringify(fields.log_bodies),
 ]

@@ -45,6 +45,10 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     output_cost_per_image: unitPrices?.image,
     input_cost_per_query: unitPrices?.query,
     web_search_cost_per_query: deployment.searchPrice,
+    log_bodies:
+      deployment.logBodiesUntilMs === undefined
+        ? undefined
+        : { until: new Date(deployment.logBodiesUntilMs).toISOString() },
     aws_region_name: aws?.region,
     aws_access_key_id: aws?.accessKeyId,
     aws_secret_access_key: aws?.secretAccessKey,

@@ -16,6 +16,7 @@ const never: RetentionSettings = {
   deletedSessionsMs: undefined,
   deliveriesMs: undefined,
   sessionsMs: undefined,
+  bodiesMs: undefined,
   ledgerMs: undefined,
   auditMs: undefined,
 }

@@ -27,6 +27,7 @@ export function createRetention({ settings, store, sessions, removeFiles, log }:
   const aged: readonly (readonly [AgedTable, number | undefined])[] = [
     ['deliveries', settings.deliveriesMs],
     ['endpoint_deliveries', settings.deliveriesMs],
+    ['call_bodies', settings.bodiesMs],
     ['ledger', settings.ledgerMs],
     ['audit', settings.auditMs],
     ['idempotency_keys', idempotencyMs],

@@ -161,6 +161,7 @@ test('S12: what one table has sealed opens in no other', () => {
     agent_id: 'x',
     delivery_id: 'x',
     principal: 'x',
+    request_id: 'x',
   }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {

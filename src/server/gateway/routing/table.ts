@@ -22,6 +22,8 @@ export interface RoutingTable {
   readonly config: GatewayConfig
   readonly list: ModelList
   readonly prices: PriceBook
+  /** True when a model wants the bodies of its calls recorded. */
+  readonly logsBodies: boolean
   /** True when all that a call of `kind` uses has a known price. */
   isPriced(kind: CallKind, model: DeployedModel): boolean
   /** The deployment of that id. */
@@ -110,6 +112,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     unknown: (name, key) => unknownModel(name, { catalogue, list, key }),
     since: id => since.get(id),
     prices,
+    logsBodies: deployments.some(({ logBodiesUntilMs }) => logBodiesUntilMs !== undefined),
     isPriced,
     deployment: id => byId.get(id),
     served,
