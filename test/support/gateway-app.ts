@@ -1,16 +1,17 @@
 import type { AddressInfo } from 'node:net'
-import type { Config, Deployment, PriceSettings, RouterSettings } from '../../src/server/config/config.ts'
+import type { Config, Deployment, Hook, PriceSettings, RouterSettings } from '../../src/server/config/config.ts'
 import { defaultPrices } from '../../src/server/config/prices-of-file.ts'
 import { defaultRouter } from '../../src/server/config/router-of-file.ts'
 import type { Target } from '../../src/server/gateway/core/call.ts'
 import { serveGemini } from '../../src/server/gateway/formats/gemini/routes.ts'
 import { createGateway } from '../../src/server/gateway/gateway.ts'
+import { createHookedGateway } from '../../src/server/gateway/hooks/calls.ts'
 import { createLanes, type LaneFor } from '../../src/server/gateway/lanes.ts'
 import { serveOpenAi } from '../../src/server/gateway/openai-routes.ts'
 import { serveMessages, serveModels } from '../../src/server/gateway/routes.ts'
 import type { HintChannel } from '../../src/server/gateway/routing/hints.ts'
 import { createPools } from '../../src/server/gateway/upstream/pools.ts'
-import { masterCaller } from '../../src/server/http/caller.ts'
+import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
@@ -37,6 +38,10 @@ interface Options {
   readonly hints?: HintChannel
   /** The hosts of `deployments` unless given. */
   readonly allow?: Config['outboundAllow']
+  /** None unless given. */
+  readonly hooks?: readonly Hook[]
+  /** The master key unless given. */
+  readonly caller?: Caller
 }
 
 /** Starts a server with the gateway's routes alone, open to any caller, on a free port; bookings are kept in memory. */
@@ -51,6 +56,8 @@ export async function startGatewayApp({
   lanes = laneFor => laneFor,
   loopDelayMs = () => 0,
   allow,
+  hooks = [],
+  caller = masterCaller,
   ...rest
 }: Options = {}) {
   const booked: UsageRow[] = []
@@ -75,7 +82,7 @@ export async function startGatewayApp({
     router: { ...defaultRouter, ...router },
     prices: { ...defaultPrices, ...prices },
   }
-  const gateway = createGateway({
+  const calls = createGateway({
     config,
     pools,
     laneFor: lanes(
@@ -92,7 +99,8 @@ export async function startGatewayApp({
     loopDelayMs,
     ...rest,
   })
-  const app = createServer({ authenticate: async () => masterCaller, log })
+  const { gateway } = createHookedGateway({ gateway: calls, hooks, outbound, log })
+  const app = createServer({ authenticate: async () => caller, log })
   serveMessages(app, { gateway })
   serveOpenAi(app, { gateway })
   serveGemini(app, { gateway })

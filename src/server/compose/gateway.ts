@@ -16,6 +16,7 @@ import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import { createHookedGateway } from '../gateway/hooks/calls.ts'
 import { createLanes } from '../gateway/lanes.ts'
 import { serveNative } from '../gateway/native-routes.ts'
 import { serveOpenAi } from '../gateway/openai-routes.ts'
@@ -95,13 +96,17 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     audit,
     log,
   })
-  const gateway: Gateway = {
+  const recorded: Gateway = {
     ...core,
     ...createRecordedCalls({ gateway: core, records }),
     get streams() {
       return core.streams
     },
   }
+  const guard = () => createOutbound({ allow: current.outboundAllow })
+  // Outermost: what hooks take out of a request is neither recorded nor cached.
+  const hooked = createHookedGateway({ gateway: recorded, hooks: config.hooks, outbound: guard(), log })
+  const { gateway } = hooked
 
   const stored = createStoredResponses({
     store: responseStore(pool),
@@ -147,7 +152,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     files,
     /** Connections out of the service, through the guard of now. */
     outbound: pools,
-    guard: () => createOutbound({ allow: current.outboundAllow }),
+    guard,
     /** The runtimes that the configuration names now. */
     configuredRuntimes: () => current.runtimeHarnesses,
     defaultModel: () => gateway.models()[0]?.id ?? 'demo',
@@ -156,10 +161,8 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     reload(next: Config) {
       const isAllowKept = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
       current = next
-      gateway.reload(
-        { ...next, deployments: modelsInForce.take(next) },
-        isAllowKept ? undefined : createOutbound({ allow: next.outboundAllow }),
-      )
+      gateway.reload({ ...next, deployments: modelsInForce.take(next) }, isAllowKept ? undefined : guard())
+      hooked.reload({ hooks: next.hooks, outbound: guard() })
     },
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })

@@ -201,6 +201,25 @@ export interface ConfiguredHarness {
   readonly isolation?: 'none'
 }
 
+/** A program that is asked about model calls before or after they are made. */
+export interface Hook {
+  readonly name: string
+  readonly url: string
+  readonly phase: 'pre' | 'post'
+  /** How long the whole request may take. */
+  readonly timeoutMs: number
+  /** What becomes of a call whose hook gives no valid answer. */
+  readonly onError: 'allow' | 'block'
+  /** Names of models or `provider/*`; empty: all. */
+  readonly models: readonly string[]
+  /** Ids of virtual keys; empty: all callers, the master key's too. */
+  readonly keys: readonly string[]
+  /** True: a stream is held until the hook has answered. */
+  readonly bufferStream: boolean
+  /** Signs the requests; undefined: they are not signed. */
+  readonly secret: string | undefined
+}
+
 export interface Limits {
   /** Running streams per process; above it new calls get 529. */
   readonly maxStreams: number
@@ -278,6 +297,8 @@ export interface Config {
   readonly retention: RetentionSettings
   /** Whether answers in the Responses format are stored: as the client asks, or never. */
   readonly responseStore: 'client' | 'never'
+  /** In the order in which they are asked. */
+  readonly hooks: readonly Hook[]
   /** The configuration file that was read. */
   readonly file: string | undefined
   /** That file is there and holds no settings. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
+import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
 import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
@@ -61,6 +62,7 @@ interface FileValue {
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
   >
   readonly responses?: { readonly store?: string }
+  readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
   readonly router?: RouterBlock
   readonly logging?: { readonly requests?: string; readonly sample?: number }
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
@@ -137,6 +139,7 @@ const fileShape: Shape = {
       keys: { deleted_sessions: text, deliveries: text, sessions: text, bodies: text, ledger: text, audit: text },
     },
     responses: { kind: 'block', keys: { store: text } },
+    hooks: { kind: 'list', of: hookEntry },
     router,
     logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
     prices: { kind: 'block', keys: { import: texts, unknown: text } },

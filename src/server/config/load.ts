@@ -6,6 +6,7 @@ import type { Config, Environment, Limits, Overrides } from './config.ts'
 import { dataDirOf, nonBlank } from './data-dir.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
 import { harnessesOfFile } from './harnesses-of-file.ts'
+import { hooksOfFile } from './hooks-of-file.ts'
 import { loggingOfFile } from './logging-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
@@ -13,7 +14,7 @@ import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
-import { harnessWarnings, modelWarnings } from './warnings.ts'
+import { harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
 
 /** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
 export class ConfigError extends Error {
@@ -54,6 +55,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   )
   const outboundAllow = [...listed, ...implicitAllow]
   const runtimeHarnesses = harnessesOfFile({ file, report })
+  const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
   // Names of faulty entries count too: each fault is told once, where it is.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const config: Config = {
@@ -85,6 +87,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
     responseStore: responseStoreOf({ file, report }),
+    hooks,
     file: filePath,
     isFileEmpty: file.isEmpty ?? false,
     warnings: [
@@ -92,6 +95,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...warnings,
       ...modelWarnings(deployments, outboundAllow),
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
+      ...hookWarnings(hooks, outboundAllow),
     ],
   }
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))

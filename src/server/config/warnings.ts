@@ -1,5 +1,5 @@
-import { createOutbound } from '../platform/outbound.ts'
-import type { ConfiguredHarness, Deployment } from './config.ts'
+import { createOutbound, refusalFor } from '../platform/outbound.ts'
+import type { ConfiguredHarness, Deployment, Hook } from './config.ts'
 
 /** What an operator should know about deployments that will not work, or not safely, as they stand. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
@@ -25,5 +25,14 @@ export function harnessWarnings(harnesses: readonly ConfiguredHarness[], allow: 
     if (refusal !== undefined) return [`runtime ${alias}: ${refusal}`]
     if (apiBase.startsWith('https:') || lists(apiBase)) return []
     return [`runtime ${alias}: api_base is not https; it is not called unless its host and port are in outbound.allow`]
+  })
+}
+
+/** The same of hooks. Prompts do not go to one whose address is refused: its `on_error` decides about each call. */
+export function hookWarnings(hooks: readonly Hook[], allow: readonly string[]): string[] {
+  const outbound = createOutbound({ allow })
+  return hooks.flatMap(({ name, url }) => {
+    const refusal = refusalFor(url, outbound)
+    return refusal === undefined ? [] : [`hook ${name}: ${refusal}`]
   })
 }

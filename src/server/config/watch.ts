@@ -123,6 +123,7 @@ type Reloaded =
   | 'demo'
   | 'router'
   | 'responseStore'
+  | 'hooks'
   | 'prices'
   | 'limits'
   | 'configuredAt'

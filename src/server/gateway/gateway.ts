@@ -79,6 +79,8 @@ export interface Gateway {
    * signal has aborted it resolves as `aborted`, whatever the sink got.
    */
   call(call: Call, sink: Sink): Promise<Outcome>
+  /** What a call asks for, by its model's full name. Throws what `call` would when the caller may not make it. */
+  check(call: Call): Ask
   /** All models that can be called, by that key if one is given; the default first. */
   models(key?: KeyAccess): readonly Model[]
   /** The model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
@@ -167,12 +169,10 @@ export function createGateway(options: Options): Gateway {
       let hold: Hold | undefined
       try {
         const cacheUse = cacheUseOf(call)
-        const ask = withFullName(readRequest(call), current)
-        const { key } = call.caller
-        if (key && !coversModel(key.models, ask.model)) throw mayNotUse(ask.model)
+        const ask = permittedAsk(call, current)
         const room = usage.room()
         if (room) await room
-        const asked = onDeployment(call, current.mustServe(call.kind, ask.model, key))
+        const asked = onDeployment(call, current.mustServe(call.kind, ask.model, call.caller.key))
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
         const incoming = {
           call,
@@ -202,6 +202,15 @@ export function createGateway(options: Options): Gateway {
       } finally {
         leave()
         hold?.release()
+      }
+    },
+    check(call) {
+      try {
+        const ask = permittedAsk(call, table)
+        table.mustServe(call.kind, ask.model, call.caller.key)
+        return ask
+      } catch (error) {
+        throw asOurs(error, { 'x-switchyard-request-id': call.requestId })
       }
     },
     models: key => (key ? table.list.all.filter(({ id }) => coversModel(key.models, id)) : table.list.all),
@@ -238,9 +247,12 @@ export function createGateway(options: Options): Gateway {
   }
 }
 
-/** What a key may use, what serves the call and what the ledger says go by the full name. */
-function withFullName(ask: Ask, table: RoutingTable): Ask {
+/** What a call asks for, if its key may use the model. What serves it and what the ledger says go by the full name too. */
+function permittedAsk(call: Call, table: RoutingTable): Ask {
+  const ask = readRequest(call)
   const model = table.nameOf(ask.model)
+  const { key } = call.caller
+  if (key && !coversModel(key.models, model)) throw mayNotUse(model)
   return model === ask.model ? ask : { ...ask, model }
 }
 

@@ -19,11 +19,11 @@ import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { Sealer } from '../platform/seal.ts'
+import { newSecret } from '../platform/webhook-signature.ts'
 import type { DeliveryStore } from './delivery-store.ts'
 import { type EndpointRow, type EndpointStore, type EndpointValues, toEndpoint } from './endpoint-store.ts'
 import { type Dispatch, messageOf } from './message.ts'
 import { publicFields } from './public-fields.ts'
-import { newSecret } from './signature.ts'
 
 interface Deps {
   readonly store: EndpointStore

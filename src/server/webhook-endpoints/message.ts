@@ -1,10 +1,10 @@
 import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Log } from '../platform/log.ts'
 import { SealError } from '../platform/seal.ts'
+import { signatureHeaders } from '../platform/webhook-signature.ts'
 import type { SentEvent } from './delivery-store.ts'
 import type { EndpointStore } from './endpoint-store.ts'
 import type { Send, Sending } from './send.ts'
-import { signatureHeaders } from './signature.ts'
 
 interface Deps {
   readonly store: Pick<EndpointStore, 'secrets'>

@@ -15,6 +15,7 @@ export const groups = [
   { letter: 'G', about: 'what Claude Code needs', cases: upTo(12) },
   { letter: 'F', about: 'nothing invented, nothing lost', cases: upTo(11) },
   { letter: 'H', about: 'response cache', cases: upTo(12) },
+  { letter: 'A', about: 'hooks around calls', cases: upTo(18) },
 ] as const
 
 /** Every case by its id. */

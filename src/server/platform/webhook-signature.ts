@@ -22,3 +22,10 @@ export function signatureHeaders({ id, timestamp, body }: Signed, secrets: reado
   })
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
 }
+
+/** True for a secret that receivers' libraries accept. Source: Standard Webhooks, section Signature scheme. */
+export function isWebhookSecret(text: string): boolean {
+  const encoded = text.slice(prefix.length)
+  const { length } = Buffer.from(encoded, 'base64')
+  return text.startsWith(prefix) && /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && length >= 24 && length <= 64
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
-import { newSecret, signatureHeaders } from './signature.ts'
+import { newSecret, signatureHeaders } from './webhook-signature.ts'
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
 

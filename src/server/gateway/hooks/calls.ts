@@ -1,0 +1,129 @@
+import { coversModel } from '../../../contract/keys.ts'
+import type { Hook } from '../../config/config.ts'
+import { AppError, invalid } from '../../platform/errors.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import { hasDoubledName } from '../bytes/doubled-names.ts'
+import { type Ask, type Call, isCount, type Outcome, type Sink } from '../core/call.ts'
+import type { Gateway } from '../gateway.ts'
+import { noTokens } from '../tokens/token-counts.ts'
+import { answeredCall } from './answered-call.ts'
+import { type CheckedCall, isForm, requestBody, withRequestBody } from './bodies.ts'
+import { createHookClient, type HookClient } from './client.ts'
+import { type Consult, createConsult } from './consult.ts'
+
+interface Settings {
+  readonly hooks: readonly Hook[]
+  readonly outbound: Outbound
+}
+
+interface Options extends Settings {
+  readonly gateway: Gateway
+  readonly log: Log
+}
+
+/** A gateway whose calls hooks are asked about. */
+interface HookedGateway {
+  readonly gateway: Gateway
+  /** Takes over other hooks. Calls in flight keep theirs. */
+  reload(settings: Settings): void
+}
+
+/** The hooks in force, and how they are asked. */
+interface InForce {
+  readonly hooks: readonly Hook[]
+  readonly client: HookClient
+  readonly consult: Consult
+}
+
+/** Asks hooks before and after each model call of `gateway`, whoever makes it. Counts of tokens go on unasked. */
+export function createHookedGateway({ gateway, log, ...settings }: Options): HookedGateway {
+  const inForceOf = ({ hooks, outbound }: Settings): InForce => {
+    const client = createHookClient(outbound)
+    return { hooks, client, consult: createConsult({ client, log }) }
+  }
+  let current = inForceOf(settings)
+
+  const callWithHooks = async (given: Call, sink: Sink): Promise<Outcome> => {
+    const { hooks, consult } = current
+    const first = { call: given, ask: gateway.check(given) }
+    const checked = await prepared(first, { gateway, consult, hooks: hooks.filter(({ phase }) => phase === 'pre') })
+    if (!checked) return leftBefore
+    const asked = hooks.filter(hook => hook.phase === 'post' && concerns(hook, checked))
+    if (asked.length === 0) return gateway.call(checked.call, sink)
+    return answeredCall({ gateway, checked, sink, asked, consult })
+  }
+
+  return {
+    gateway: {
+      ...gateway,
+      get streams() {
+        return gateway.streams
+      },
+      call: (call, sink) =>
+        current.hooks.length === 0 || isCount(call.kind) ? gateway.call(call, sink) : callWithHooks(call, sink),
+      async close() {
+        await current.client.close()
+        await gateway.close()
+      },
+    },
+    reload(next) {
+      current.client.retire()
+      current = inForceOf(next)
+    },
+  }
+}
+
+/** True when a hook is for calls of that model and key. */
+const concerns = ({ models, keys }: Hook, { call, ask }: CheckedCall): boolean =>
+  coversModel(models, ask.model) && (keys.length === 0 || keys.includes(call.caller.key?.id ?? ''))
+
+interface Preparing {
+  readonly gateway: Pick<Gateway, 'check'>
+  readonly consult: Consult
+  readonly hooks: readonly Hook[]
+}
+
+/** The call as hooks leave it, each after the one before; undefined when the caller has left. */
+async function prepared(given: CheckedCall, { gateway, consult, hooks }: Preparing): Promise<CheckedCall | undefined> {
+  let checked = given
+  for (const hook of hooks) {
+    if (!concerns(hook, checked)) continue
+    const { call } = checked
+    refuseDoubledNames(call)
+    const body = () => requestBody(checked)
+    const changed = await consult.ask(hook, call, { body, replace: replaced => withRequestBody(call, replaced) })
+    if (call.signal.aborted) return undefined
+    if (changed) checked = { call: changed, ask: checkAgain(gateway, changed, hook) }
+  }
+  return checked
+}
+
+/** Of two members of one name a hook would judge one, and the model could read the other. */
+function refuseDoubledNames(call: Call): void {
+  if (isForm(call) || !hasDoubledName(call.body)) return
+  const { requestId } = call
+  throw invalid('an object in the body names a member twice').with({
+    'x-switchyard-request-id': requestId,
+    'x-switchyard-error-source': 'gateway',
+  })
+}
+
+/** The checks of a call whose body a hook has replaced. */
+function checkAgain(gateway: Pick<Gateway, 'check'>, call: Call, hook: Hook): Ask {
+  try {
+    return gateway.check(call)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const { code, message, headers, fields } = error
+    throw new AppError(code, `hook ${hook.name} replaced the body: ${message}`, { headers, fields, cause: error })
+  }
+}
+
+const leftBefore: Outcome = {
+  outcome: 'aborted',
+  status: undefined,
+  stopReason: undefined,
+  usage: noTokens,
+  firstContentMs: undefined,
+}
