@@ -66,6 +66,7 @@ for (const [what, said, status, reason] of unusable) {
       assert.equal(response.status, 502)
       assert.match(messageOf(text), new RegExp(`^hook guard failed: ${reason.source}`))
       assert.ok(!text.includes('sesame'))
+      assert.equal(response.headers.get('x-should-retry'), phase === 'post' ? 'false' : null)
 
       const lenient = await start(t, { hooks: url => [hookAt(url, { phase, onError: 'allow' })] })
       lenient.hook.answer(said, status)
@@ -186,6 +187,12 @@ test('A12: embeddings and other endpoints have hooks, forms without their body; 
   hook.answer({ action: 'replace', body: {} })
   assert.match(await (await sendForm()).text(), /hook guard failed: it answered replace, but the request is a form/)
 
+  hook.answer({ action: 'allow' })
+  const path = '/openai/deployments/test-model/chat/completions'
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+  await (await app.post({ messages: [{ role: 'user', content: 'hi' }] }, { path, headers })).text()
+  assert.match(JSON.stringify(hook.last().asked.call.body), /"hi"/, 'what the gateway reads as JSON, the hook sees')
+
   const before = hook.got.length
   await (await app.post({ model: 'test-model', ...simple }, { path: '/v1/messages/count_tokens' })).text()
   assert.equal(hook.got.length, before)
@@ -217,6 +224,11 @@ test('A13: calls of sessions are asked about with their session, and a blocked o
     assert.ok('failure' in result)
     assert.deepEqual([result.failure.message, result.failure.isPassing], ['no', false])
     assert.equal(upstream.requests.length - before, blocking === 'pre' ? 0 : 1)
+
+    hook.answer(({ phase }: Asked) => (phase === blocking ? {} : { action: 'allow' }))
+    const failed = await call()
+    assert.ok('failure' in failed)
+    assert.equal(failed.failure.isPassing, blocking === 'pre', 'another answer would be paid for in vain')
   }
 })
 
@@ -233,6 +245,20 @@ for (const phase of ['pre', 'post'] as const) {
     assert.equal(app.booked.length, phase === 'pre' ? 0 : 1)
   })
 }
+
+test('A14: a hook is told of what came of a stream whose client left', async t => {
+  const script = [{ text: 'open sesame', holdAtFrame: 4 }]
+  const { hook, app, upstream } = await start(t, { hooks: url => [hookAt(url, { phase: 'post' })], script })
+  const leaving = new AbortController()
+  const body = { model: 'test-model', ...simple, stream: true }
+  const response = await app.post(body, { signal: leaving.signal })
+  const first = await response.body?.getReader().read()
+  assert.ok(first?.value)
+  leaving.abort()
+  await hook.asked(1)
+  assert.equal(hook.last().asked.response?.['outcome'], 'aborted')
+  upstream.release()
+})
 
 test('A15: an answer too long to be kept is blocked, or passes where on_error allows it', async t => {
   const body = JSON.stringify({ content: [], usage: { input_tokens: 1, output_tokens: 1 }, x: 'x'.repeat(17 << 20) })

@@ -51,7 +51,7 @@ export async function answeredCall({ gateway, checked, sink, asked, consult }: O
   const sent = tap.isHeld ? await decided(answered, deciders, consult) : answer
   if (!sent) return { ...outcome, outcome: 'aborted' }
   if (tap.isHeld) sendAnswer(sent, sink)
-  // The caller has its answer: it waits for nobody who only watches.
+  // The caller has its answer: it does not wait for hooks that only watch.
   void told({ ...answered, answer: sent }, watchers, consult)
   return outcome
 }

@@ -2,6 +2,8 @@ import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../platform/js
 import { FrameSplitter, readFrame } from '../bytes/event-frames.ts'
 import type { Ask, Call, Outcome } from '../core/call.ts'
 import type { UpstreamFrame } from '../core/codec.ts'
+import { formType } from '../endpoints/request.ts'
+import { isEndpoint } from '../endpoints/table.ts'
 import type { Answer } from './answer-tap.ts'
 import { HookFailure } from './client.ts'
 
@@ -54,8 +56,8 @@ const isJson = (text: string): boolean => jsonOr(text, undefined) !== undefined
 
 const contentTypeOf = ({ headers }: Call): string => [headers['content-type']].flat()[0] ?? 'application/json'
 
-/** True for a call whose body is no JSON: those with files. */
-export const isForm = (call: Call): boolean => /^multipart\//i.test(contentTypeOf(call))
+/** True for a call whose body the gateway reads as a form: those with files. */
+export const isForm = (call: Call): boolean => isEndpoint(call.kind) && formType(call, call.kind) !== undefined
 
 function framesIn(chunks: readonly Buffer[]): UpstreamFrame[] {
   const frames: UpstreamFrame[] = []

@@ -93,23 +93,25 @@ function exchange(pool: Dispatcher, request: Dispatcher.DispatchOptions, { timeo
   const timer = setTimeout(() => giveUp(new HookFailure(`no answer within ${timeoutMs} ms`)), timeoutMs)
   const left = () => giveUp(new HookFailure('the call was aborted'))
   leaving?.addEventListener('abort', left, { once: true })
-  pool.dispatch(request, {
-    onRequestStart(started) {
-      controller = started
-      // Its connection was made too late.
-      if (given) started.abort(given)
-    },
-    onResponseStart(_controller, answered) {
-      status = answered
-    },
-    onResponseData(_controller, chunk) {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size > maxAnswerBytes) giveUp(new HookFailure('its answer is longer than 32 MB'))
-    },
-    onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
-    onResponseError: (_controller, error) => reject(given ?? unreachable(error)),
-  })
+  if (leaving?.aborted) left()
+  else
+    pool.dispatch(request, {
+      onRequestStart(started) {
+        controller = started
+        // Its connection was made too late.
+        if (given) started.abort(given)
+      },
+      onResponseStart(_controller, answered) {
+        status = answered
+      },
+      onResponseData(_controller, chunk) {
+        chunks.push(chunk)
+        size += chunk.length
+        if (size > maxAnswerBytes) giveUp(new HookFailure('its answer is longer than 32 MB'))
+      },
+      onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
+      onResponseError: (_controller, error) => reject(given ?? unreachable(error)),
+    })
   return promise.finally(() => {
     clearTimeout(timer)
     leaving?.removeEventListener('abort', left)

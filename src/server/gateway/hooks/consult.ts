@@ -18,7 +18,7 @@ export interface Consult {
   ask<T>(hook: Hook, call: Call, question: Question<T>): Promise<T | undefined>
   /** For a hook that cannot be asked or gave no valid answer: throws unless the call goes on. */
   failed(hook: Hook, call: Call, failure: HookFailure): void
-  /** Tells a hook of an answer that has been sent. */
+  /** Tells a hook of an answer that has been sent. Never rejects. */
   tell(hook: Hook, call: Call, body: () => string): Promise<void>
   /** For a hook that could not be told. */
   untold(hook: Hook, call: Call, failure: HookFailure): void
@@ -65,8 +65,7 @@ export function createConsult({ client, log }: Options): Consult {
         const facts = { ...factsOf(hook, call), action }
         if (action !== 'allow') log.warn(facts, 'a hook objects to a stream that has been sent')
       } catch (error) {
-        if (!(error instanceof HookFailure)) throw error
-        untold(hook, call, error)
+        untold(hook, call, error instanceof HookFailure ? error : new HookFailure('internal error', { cause: error }))
       } finally {
         telling--
       }
@@ -83,16 +82,23 @@ const factsOf = (hook: Hook, { requestId }: Call, failure?: HookFailure) => ({
 const textOfCause = (cause: unknown): string | undefined =>
   cause instanceof Error ? cause.message : typeof cause === 'string' ? cause : undefined
 
-const codes: Partial<Record<ErrorCode, string>> = {
-  invalid_request: 'blocked_by_hook',
-  upstream_unreachable: 'hook_failed',
+interface Ended {
+  readonly hook: Hook
+  readonly call: Call
 }
 
-function refusal(code: ErrorCode, message: string, { hook, call }: { hook: Hook; call: Call }): AppError {
+function refusal(code: keyof typeof codes, message: string, { hook, call }: Ended): AppError {
   const headers = {
     'x-switchyard-request-id': call.requestId,
     'x-switchyard-error-source': 'gateway',
     'x-switchyard-hook': hook.name,
+    // Another try would pay for another answer, and end the same way.
+    ...(hook.phase === 'post' && { 'x-should-retry': 'false' }),
   }
-  return new AppError(code, message, { headers, fields: { code: codes[code] ?? code } })
+  return new AppError(code, message, { headers, fields: { code: codes[code] } })
 }
+
+const codes = {
+  invalid_request: 'blocked_by_hook',
+  upstream_unreachable: 'hook_failed',
+} as const satisfies Partial<Record<ErrorCode, string>>

@@ -151,7 +151,8 @@ function refusedByUs(error: AppError): ModelResult {
   const budget = usedUpBudget(error)
   if (budget) return { budget, message: error.message }
   // An address that is not allowed stays so until an operator acts.
-  const isPassing = isPassingStatus(statusOfCode(error.code)) && !(error.cause instanceof OutboundRefused)
+  const isFinal = error.cause instanceof OutboundRefused || error.headers['x-should-retry'] === 'false'
+  const isPassing = isPassingStatus(statusOfCode(error.code)) && !isFinal
   return { failure: { ...failureOf(error), isPassing, retryAfterMs: toldToWait(error.headers) } }
 }
 
