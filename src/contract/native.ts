@@ -14,7 +14,7 @@ const shapes: Readonly<Record<NativeProvider, ErrorShape>> = {
   anthropic: 'anthropic',
   openai: 'openai',
   gemini: 'google',
-  bedrock: 'nested',
+  bedrock: 'aws',
 }
 
 export const nativeProviders = Object.keys(shapes) as readonly NativeProvider[]

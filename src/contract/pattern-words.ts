@@ -11,6 +11,7 @@ export const patternWords: Readonly<Record<string, string>> = {
   '^[1-9][0-9]{0,3}(s|m|h|d|w|mo)$': 'must be a number and s, m, h, d, w or mo, such as 30d',
   '^(0|[1-9][0-9]{0,3})(s|m|h|d|w|mo)$': 'must be a number and s, m, h, d, w or mo, such as 24h',
   '^(0|[1-9][0-9]{0,3})(s|m|h|d)$': 'must be a number and s, m, h or d, such as 24h',
+  '^[1-9][0-9]{0,6}(s|m|h|d)$': 'must be a number and s, m, h or d, such as 1h',
   '^[1-9][0-9]{0,3}(h|d|w|mo)$': 'must be a number and h, d, w or mo, such as 30d',
   '^https?://': 'must be an http or https address',
   '^[0-9a-fA-F]{7,64}$': 'must be the hash of a commit: 7 to 64 hexadecimal digits',

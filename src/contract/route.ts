@@ -7,7 +7,7 @@ import type { Static, TSchema } from 'typebox'
 export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'webhook'
 
 /** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's, OpenAI's or Google's envelope. */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google'
+export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -42,7 +42,7 @@ const lines: readonly (readonly [line: string, sent: string, body?: string])[] =
   ['POST /anthropic/v1/messages/batches', '/v1/messages/batches', '{"requests": [ ]}'],
   ['PUT /gemini/v1beta/things/1', '/v1beta/things/1', '{}'],
   ['GET /gemini/v1beta/files', '/v1beta/files'],
-  ['POST /bedrock/model/amazon.nova%3A0/converse', '/model/amazon.nova%3A0/converse', '{"messages": []}'],
+  ['POST /bedrock/model/amazon.nova%3A0/count-tokens', '/model/amazon.nova%3A0/count-tokens', '{"input": { }}'],
 ]
 for (const [line, sent, body] of lines) {
   test(`${line} reaches the provider as it is, with the provider's credential`, async () => {
@@ -264,7 +264,7 @@ test('each request is in the ledger, without usage', async () => {
   await send(caller, 'POST /openai/v1/batches', { body: {} })
   await send(caller, 'GET /openai/v1/batches?secret=1')
   const arn = encodeURIComponent('arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a1')
-  await send(caller, `POST /bedrock/model/${arn}/converse`, { body: {} })
+  await send(caller, `POST /bedrock/model/${arn}/count-tokens`, { body: {} })
   interface Row {
     readonly model: string
     readonly upstream_model: string
@@ -276,7 +276,7 @@ test('each request is in the ledger, without usage', async () => {
     if (calls.length < 3) continue
     const rows = calls.map(row => [row.model, row.upstream_model, row.lane, row.cost_usd]).sort()
     assert.deepEqual(rows, [
-      ['bedrock/*', `POST /model/${arn.replace('123456789012', '...')}/converse`, 'native', null],
+      ['bedrock/*', `POST /model/${arn.replace('123456789012', '...')}/count-tokens`, 'native', null],
       ['openai/*', 'GET /v1/batches', 'native', '0'],
       ['openai/*', 'POST /v1/batches', 'native', null],
     ])

@@ -1,6 +1,13 @@
 import type { Protocol } from '../config/config.ts'
 import type { Keyring } from '../platform/seal.ts'
-import type { CallKind, DeployedModel, EndpointKind, Lane } from './core/call.ts'
+import {
+  type BedrockKind,
+  type CallKind,
+  type DeployedModel,
+  type EndpointKind,
+  isBedrock,
+  type Lane,
+} from './core/call.ts'
 import type { ClientFormat, CountFormat } from './core/client-format.ts'
 import type { Codec } from './core/codec.ts'
 import { createCallSignatures, createReasoningSeals } from './core/reasoning-seal.ts'
@@ -21,6 +28,7 @@ import { chatClient } from './formats/openai-chat/read-request.ts'
 import { openaiResponses } from './formats/openai-responses/codec.ts'
 import { compactionClient, responsesClient, responsesCounts } from './formats/openai-responses/read-request.ts'
 import { anthropicMessages } from './passthrough/anthropic-messages.ts'
+import { rawConverse, rawInvoke } from './passthrough/bedrock.ts'
 import { bedrockInvoke } from './passthrough/bedrock-invoke.ts'
 import { rawGemini } from './passthrough/gemini.ts'
 import { createRawLane } from './passthrough/lane.ts'
@@ -80,13 +88,18 @@ const countFormats = {
 
 /** How each client format is read and written. */
 const clients: Readonly<
-  Record<Exclude<CallKind, keyof typeof countFormats | EmbeddingKind | EndpointKind>, ClientFormat>
+  Record<Exclude<CallKind, keyof typeof countFormats | BedrockKind | EmbeddingKind | EndpointKind>, ClientFormat>
 > = {
   messages: anthropicClient,
   chat: chatClient,
   responses: responsesClient,
   responses_compact: compactionClient,
   gemini: geminiClient,
+}
+
+function clientOf(kind: keyof typeof clients | BedrockKind): ClientFormat {
+  if (isBedrock(kind)) throw new Error(`calls of kind ${kind} are not translated`)
+  return clients[kind]
 }
 
 const anthropicWires: Partial<Record<Protocol, Wire>> = {
@@ -104,6 +117,8 @@ const wires: Readonly<Record<Exclude<CallKind, EndpointKind>, Partial<Record<Pro
   responses_count: { 'openai-responses': openAiResponseCounts },
   responses_compact: { 'openai-responses': openAiCompactions },
   embeddings: { 'openai-chat': openAiEmbeddings, 'openai-responses': openAiEmbeddings },
+  converse: { 'bedrock-converse': rawConverse, 'bedrock-invoke': rawConverse },
+  invoke: { 'bedrock-converse': rawInvoke, 'bedrock-invoke': rawInvoke },
   gemini: { gemini: rawGemini },
   gemini_count: { gemini: rawGemini },
   gemini_embed: { gemini: rawGeminiEmbed },
@@ -143,7 +158,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
     const needs = { send, seals, callSignatures }
     if (kind === 'count_tokens' || kind === 'gemini_count' || kind === 'responses_count')
       return createCountLane({ ...needs, client: countFormats[kind], ...(codec && { codec }) })
-    const client = clients[kind]
+    const client = clientOf(kind)
     if (!codec) return createDemoLane(client)
     return createTranslatedLane({ ...needs, client, codec, pingAfterMs, holdBackMs, onRepair })
   }
@@ -158,6 +173,7 @@ export function createLanes({ pools, keyring, onRepair, pingAfterMs = 15_000, ho
   }
   return (kind, model) => {
     const protocol = protocolFor(kind, model)
+    if (isBedrock(kind) && !isRaw(kind, protocol)) return undefined
     if (isEndpoint(kind) && !(isRaw(kind, protocol) && hasEndpoint(kind, model))) return undefined
     if (isEmbedding(kind) && !isRaw(kind, protocol) && !canEmbed(model, protocol)) return undefined
     return { protocol, lane: laneOf(kind, protocol) }

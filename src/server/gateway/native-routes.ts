@@ -6,7 +6,7 @@ import type { Route } from '../../contract/route.ts'
 import { refuseEncoded } from '../http/json-body.ts'
 import { noSuchPath, pathOf } from '../http/unknown-path.ts'
 import { AppError, invalid } from '../platform/errors.ts'
-import type { Call } from './core/call.ts'
+import type { BedrockKind, Call } from './core/call.ts'
 import { readRequest } from './core/request.ts'
 import { createArraySink, geminiCallOf } from './formats/gemini/routes.ts'
 import type { Gateway } from './gateway.ts'
@@ -75,7 +75,14 @@ async function answer({ provider, route }: Place, request: FastifyRequest, reply
   await createAnswer(relay, route)({ request, body: answered }, reply, { kind: kindOfProvider(provider) })
 }
 
-/** The call of a model that a path is. Bedrock's are none: no client format of the gateway is Bedrock's. */
+const bedrockCalls: Readonly<Record<string, { readonly kind: BedrockKind; readonly stream: boolean }>> = {
+  converse: { kind: 'converse', stream: false },
+  'converse-stream': { kind: 'converse', stream: true },
+  invoke: { kind: 'invoke', stream: false },
+  'invoke-with-response-stream': { kind: 'invoke', stream: true },
+}
+
+/** The call of a model that a path is. */
 function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyRequest): ModelCall | undefined {
   switch (provider) {
     case 'anthropic': {
@@ -96,8 +103,13 @@ function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyR
         ...(isArray && { through: createArraySink }),
       }
     }
-    case 'bedrock':
-      return undefined
+    case 'bedrock': {
+      const [, model, operation = ''] = /^\/model\/(.+)\/([a-z-]+)$/.exec(path) ?? []
+      const found = bedrockCalls[operation]
+      return found && model !== undefined
+        ? { route: {}, kind: found.kind, address: { model, stream: found.stream } }
+        : undefined
+    }
   }
 }
 

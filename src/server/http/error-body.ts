@@ -1,3 +1,4 @@
+import { awsErrorType } from '../../contract/aws.ts'
 import { anthropicError, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
 import { googleError } from '../../contract/gemini.ts'
 import { openAiError } from '../../contract/openai.ts'
@@ -17,7 +18,8 @@ export function errorAnswer(thrown: unknown, shape: ErrorShape, requestId: strin
   const error = asAppError(thrown)
   const status = statusOfCode(error.code)
   const isOurs = error.code === 'internal' || error.code === 'unavailable'
-  return { status, headers: error.headers, body: bodyOf(error, shape, requestId), isOurs }
+  const headers = shape === 'aws' ? { 'x-amzn-errortype': awsErrorType(error.code), ...error.headers } : error.headers
+  return { status, headers, body: bodyOf(error, shape, requestId), isOurs }
 }
 
 function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown {
@@ -33,6 +35,8 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
       return openAiError(error.code, error.message, error.fields['code'])
     case 'google':
       return googleError(error.code, error.message)
+    case 'aws':
+      return { message: error.message }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { allRoutes, apiVersion, firstGroups } from '../../contract/api.ts'
+import { AwsError } from '../../contract/aws.ts'
 import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../contract/errors.ts'
 import { GoogleError } from '../../contract/gemini.ts'
 import { OpenAiError } from '../../contract/openai.ts'
@@ -11,6 +12,7 @@ const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   anthropic: AnthropicError,
   openai: OpenAiError,
   google: GoogleError,
+  aws: AwsError,
 }
 
 /** The contract as an OpenAPI 3.1 document. Built from the routes, so that it cannot disagree with the server. */

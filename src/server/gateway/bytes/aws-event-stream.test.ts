@@ -21,7 +21,7 @@ test('a stream cut anywhere gives the same events', () => {
     const bytes = Buffer.concat(frames.map(([name, data]) => event(name, data)))
     assert.deepEqual(
       read(bytes, cuts),
-      frames.map(([name, data]) => ({ event: name, data })),
+      frames.map(([name, data]) => ({ event: name, data, bytes: event(name, data).length })),
     )
   })
   fc.assert(property, { numRuns: 300 })
@@ -43,7 +43,7 @@ test('exceptions and errors carry their name and their words', () => {
   const [exception, failure] = read(Buffer.concat([Buffer.from(recorded, 'base64'), error]))
   assert.equal(exception?.event, 'modelStreamErrorException')
   assert.equal(JSON.parse(exception?.data ?? '').message, 'Model Stream Error')
-  assert.deepEqual(failure, { event: 'InternalFailure', data: '{"message":"Oh \\"no\\""}' })
+  assert.deepEqual(failure, { event: 'InternalFailure', data: '{"message":"Oh \\"no\\""}', bytes: error.length })
 })
 
 test('one wrong bit anywhere is found, and the frames before it are not lost', () => {

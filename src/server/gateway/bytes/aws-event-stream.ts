@@ -6,6 +6,8 @@ import type { EventStreamCodec } from '@smithy/core/event-streams'
 export interface AwsFrame {
   /** Its `:event-type`; of an exception or an error its name, such as `throttlingException`. */
   readonly event: string | undefined
+  /** How many bytes the message has. */
+  readonly bytes: number
   /** The payload as text, which is JSON. */
   readonly data: string
 }
@@ -90,6 +92,7 @@ function lengthOf(prelude: Buffer): number | undefined {
 
 function decoded(codec: EventStreamCodec, bytes: Buffer): AwsFrame {
   const { headers, body } = codec.decode(bytes)
+  const length = bytes.length
   const text = (name: string): string | undefined => {
     const header = headers[name]
     return header?.type === 'string' ? header.value : undefined
@@ -97,13 +100,28 @@ function decoded(codec: EventStreamCodec, bytes: Buffer): AwsFrame {
   const data = utf8(body)
   switch (text(':message-type')) {
     case 'exception':
-      return { event: text(':exception-type') ?? 'exception', data }
+      return { event: text(':exception-type') ?? 'exception', data, bytes: length }
     case 'error':
       // The only kind whose words stand in headers.
-      return { event: text(':error-code') ?? 'error', data: JSON.stringify({ message: text(':error-message') ?? '' }) }
+      return {
+        event: text(':error-code') ?? 'error',
+        data: JSON.stringify({ message: text(':error-message') ?? '' }),
+        bytes: length,
+      }
     default:
-      return { event: text(':event-type'), data }
+      return { event: text(':event-type'), data, bytes: length }
   }
+}
+
+/** The message that tells a client of an exception; nothing follows it. */
+export function awsException(name: string, message: string): Buffer {
+  const text = (value: string) => ({ type: 'string', value }) as const
+  const headers = {
+    ':exception-type': text(name),
+    ':content-type': text('application/json'),
+    ':message-type': text('exception'),
+  }
+  return Buffer.from(loadCodec().encode({ headers, body: Buffer.from(JSON.stringify({ message })) }))
 }
 
 const utf8 = (bytes: Uint8Array): string =>

@@ -31,7 +31,13 @@ export type CallKind =
   | 'gemini_count'
   | 'gemini_embed'
   | 'gemini_embed_batch'
+  | BedrockKind
   | EndpointKind
+
+/** Amazon Bedrock's own formats, which its models alone serve. */
+export type BedrockKind = 'converse' | 'invoke'
+
+export const isBedrock = (kind: CallKind): kind is BedrockKind => kind === 'converse' || kind === 'invoke'
 
 /** OpenAI's other endpoints: passthrough to upstreams that have them. `endpoints/table.ts` describes each. */
 export type EndpointKind =

@@ -1,6 +1,6 @@
 import { AppError, invalid } from '../../platform/errors.ts'
 import type { OwnMembers } from '../bytes/json-members.ts'
-import type { CallKind, EndpointKind } from './call.ts'
+import type { BedrockKind, CallKind, EndpointKind } from './call.ts'
 
 /** All fields that any of the checks below reads. */
 export const checkedFields = [
@@ -29,7 +29,7 @@ interface Checks {
 }
 
 /** The checks of each format whose requests name their model in the body. */
-export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | EndpointKind>, Checks>> = {
+export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | BedrockKind | EndpointKind>, Checks>> = {
   messages: {
     watched: ['model', 'max_tokens', 'stream'],
     allowsNull: false,

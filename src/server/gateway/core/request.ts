@@ -5,7 +5,8 @@ import { endpointAsk } from '../endpoints/request.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { geminiAsk, geminiKeys } from '../formats/gemini/ask.ts'
 import { boundFields, mediaWords } from '../tokens/input-bound.ts'
-import type { Ask, Call, CallKind } from './call.ts'
+import { bedrockAsk, bedrockKeys } from './bedrock-ask.ts'
+import { type Ask, type Call, type CallKind, isBedrock } from './call.ts'
 import { type Body, checkedFields, checkSize, checksOf, parsedObject } from './request-checks.ts'
 
 /** The formats in which an answer can be streamed. */
@@ -28,16 +29,18 @@ export function readRequest(call: Pick<Call, 'kind' | 'body' | 'address'> & Part
 
 function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequest>[0]): Ask {
   if (isEndpoint(kind)) return endpointAsk({ kind, body, headers, ...(address && { address }) })
-  const members = ownMembers(body, address ? geminiKeys : keys, mediaWords)
+  const members = ownMembers(body, isBedrock(kind) ? bedrockKeys : address ? geminiKeys : keys, mediaWords)
   if (!members) throw refusalOf(body)
   checkSize(members)
+  if (address && isBedrock(kind)) return bedrockAsk({ body, address }, members)
   return address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
 }
 
 const isGoogle = (kind: CallKind): kind is Extract<CallKind, `gemini${string}`> => kind.startsWith('gemini')
 
 function askOfBody({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers): Ask {
-  if (isGoogle(kind) || isEndpoint(kind)) throw new AppError('internal', 'a call in this format needs an address')
+  if (isGoogle(kind) || isBedrock(kind) || isEndpoint(kind))
+    throw new AppError('internal', 'a call in this format needs an address')
   return askIn({ kind, body }, members)
 }
 

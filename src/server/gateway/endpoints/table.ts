@@ -108,6 +108,8 @@ const others: Readonly<
   responses_compact: '/v1/responses/compact',
   embeddings: '/v1/embeddings',
   gemini: '/v1beta/models/{model}:generateContent',
+  converse: '/bedrock/model/{model}/converse',
+  invoke: '/bedrock/model/{model}/invoke',
   gemini_embed: '/v1beta/models/{model}:embedContent',
   gemini_embed_batch: '/v1beta/models/{model}:batchEmbedContents',
 }

@@ -18,7 +18,7 @@ function eventsOf(frame: AwsFrame): readonly Buffer[] {
 }
 
 /** The JSON text of the event of Claude's that a frame holds, or that its exception is; undefined for any other frame. */
-export function bedrockEvent({ event = '', data }: AwsFrame): Buffer | undefined {
+export function bedrockEvent({ event = '', data }: Pick<AwsFrame, 'event' | 'data'>): Buffer | undefined {
   const payload = recordOf(jsonOr(data, undefined))
   if (event === 'chunk') {
     const bytes = payload['bytes']

@@ -47,9 +47,11 @@ interface ReaderOptions {
 
 /** Passes an answer on as it came, and reads along for the ledger. */
 class RawReader implements AnswerReader {
+  readonly relays?: RegExp
   readonly #options: ReaderOptions
 
   constructor(options: ReaderOptions) {
+    if (options.wire.relays) this.relays = options.wire.relays
     this.#options = options
   }
 

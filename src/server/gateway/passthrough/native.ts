@@ -23,7 +23,7 @@ const providers: Readonly<Record<NativeProvider, { readonly kind: CallKind; read
   anthropic: { kind: 'messages', protocol: 'anthropic-messages' },
   openai: { kind: 'chat', protocol: 'openai-chat' },
   gemini: { kind: 'gemini', protocol: 'gemini' },
-  bedrock: { kind: 'chat', protocol: 'bedrock-converse' },
+  bedrock: { kind: 'converse', protocol: 'bedrock-converse' },
 }
 
 export const kindOfProvider = (provider: NativeProvider): CallKind => providers[provider].kind

@@ -113,7 +113,7 @@ export class RawStream implements AnswerStream {
 const unreadable = 'sent bytes that are no event stream'
 
 /** Whatever the upstream calls its stream, the client gets server-sent events. */
-const typed = ({ headers }: AnswerHead, { streamType }: Wire): Readonly<Record<string, string>> =>
-  streamType === undefined && headers['content-type']?.startsWith('text/event-stream')
+const typed = ({ headers }: AnswerHead, { streamType, keepsFraming }: Wire): Readonly<Record<string, string>> =>
+  keepsFraming || (streamType === undefined && headers['content-type']?.startsWith('text/event-stream'))
     ? headers
     : { ...headers, 'content-type': 'text/event-stream; charset=utf-8' }

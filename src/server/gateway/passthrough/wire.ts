@@ -91,6 +91,10 @@ export interface Wire {
   translateCount?(body: Buffer): Buffer
   /** The content type of a stream where it is not that of server-sent events. */
   readonly streamType?: string
+  /** True: the client reads the upstream's own framing, and gets it under its own type. */
+  readonly keepsFraming?: true
+  /** Names of the upstream's headers that this format's clients read, besides those of every answer. */
+  readonly relays?: RegExp
   /**
    * Takes the client's frames out of the upstream's own framing; absent where the bytes are the frames already. Throws
    * for bytes that are no such framing.

@@ -58,6 +58,15 @@ export function estimateInputOf(call: Pick<Call, 'kind' | 'body' | 'headers'>): 
       const { messages, input, instructions, tools } = request
       return estimateForeignInputTokens({ system: instructions, messages: messages ?? input, tools })
     }
+    case 'converse':
+    case 'invoke': {
+      const { system, messages, prompt, inputText, toolConfig, tools } = request
+      return estimateForeignInputTokens({
+        system,
+        messages: messages ?? prompt ?? inputText,
+        tools: tools ?? toolConfig,
+      })
+    }
     case 'gemini_embed':
     case 'gemini_embed_batch':
       return estimateForeignInputTokens({ messages: request['requests'] ?? request['content'] })

@@ -1,7 +1,7 @@
 import { countOf, isRecord, type Json, listOf, recordOf, recordsOf, textIn } from '../../platform/json.ts'
 import { type OwnMembers, outlineAt } from '../bytes/json-members.ts'
 import { hasEscapedLetter, openText, wordsOf } from '../bytes/json-scanner.ts'
-import type { Call, Units } from '../core/call.ts'
+import { type Call, isBedrock, type Units } from '../core/call.ts'
 import { parsedObject } from '../core/request-checks.ts'
 import { field, objectField } from '../formats/gemini/fields.ts'
 
@@ -32,6 +32,7 @@ export function inputBoundOf(
   members: OwnMembers | undefined,
   defaultUses: number,
 ): InputBound {
+  if (isBedrock(kind)) return bedrockBound(body, members, defaultUses)
   const isPlain = members?.body === body && !members.hasWord && !hasEscapedLetter(body)
   const request = isPlain ? outlineOf(body, members) : parsedObject(body)
   const media = isPlain ? noMedia : kind === 'gemini' ? geminiMediaIn(request) : mediaIn(request)
@@ -41,6 +42,24 @@ export function inputBoundOf(
     textBytes: body.length - media.dataBytes,
     images: media.images,
     fillsWindow: media.fillsWindow || rest.fillsWindow,
+  }
+}
+
+/**
+ * Bedrock's own formats have a shape for each family of models: all bytes count as text, those of images too, and what stands
+ * elsewhere fills the window.
+ */
+function bedrockBound(body: Buffer, members: OwnMembers | undefined, defaultUses: number): InputBound {
+  const isElsewhere = ['s3Location', 's3Uri', 'document'].some(name => body.includes(`"${name}"`))
+  const runsTools = body.includes('"systemTool"') || body.includes('"web_search')
+  return {
+    textBytes: body.length,
+    images: 0,
+    providerCalls: runsTools ? defaultUses : 0,
+    toolCalls: {},
+    tools: runsTools ? 1 : 0,
+    fillsWindow: isElsewhere || (members !== undefined && hasEscapedLetter(body)),
+    answers: 1,
   }
 }
 

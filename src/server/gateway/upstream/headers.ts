@@ -23,6 +23,12 @@ export const anthropicHeaders = (call: Pick<Call, 'headers'>): Record<string, st
 export const openAiHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded({ ...ownHeaders }, call.headers, forwardedToOpenAi)
 
+const forwardedToBedrock = /^x-amzn-bedrock-/
+
+/** Headers toward Bedrock in its own formats: guardrails, traces and tiers stand in some of the client's. */
+export const bedrockHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
+  withForwarded({ ...ownHeaders }, call.headers, forwardedToBedrock)
+
 /** The request's headers that some upstream gets. */
 export const forwardedHeaders = ({ headers }: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded(withForwarded({}, headers, forwardedToAnthropic), headers, forwardedToOpenAi)

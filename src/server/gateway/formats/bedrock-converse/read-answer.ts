@@ -127,7 +127,7 @@ export class ConverseDecoder implements StreamDecoder {
   }
 
   #finish({ usage }: Json): readonly UpstreamEvent[] {
-    const found = usageOf(usage)
+    const found = converseUsage(usage)
     const events: readonly UpstreamEvent[] = found ? [{ type: 'usage', usage: found }] : []
     // Should it ever come early, the end still has to be said.
     if (!this.#isStopped) return events
@@ -152,7 +152,7 @@ export class ConverseDecoder implements StreamDecoder {
 const isException = (event: string): boolean => /(exception|error|failure)$/i.test(event)
 
 /** Converse counts as Anthropic does: `inputTokens` holds no cached ones. Undefined when nothing is stated. */
-function usageOf(usage: unknown): UsageUpdate | undefined {
+export function converseUsage(usage: unknown): UsageUpdate | undefined {
   if (!isRecord(usage)) return undefined
   const input = tokenCount(usage['inputTokens'])
   const output = tokenCount(usage['outputTokens'])
