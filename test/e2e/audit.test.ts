@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import { allRoutes } from '../../src/contract/api.ts'
 import type { AuditEntry } from '../../src/contract/audit.ts'
-import type { ApiKey } from '../../src/contract/keys.ts'
+import type { ApiKey, ShownApiKey } from '../../src/contract/keys.ts'
 import { startScriptedService } from '../support/scripted-service.ts'
 import { type Answered, type Sent, send } from '../support/send.ts'
 
@@ -188,6 +188,14 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'model_settings.create': async () => ({ line: 'POST /api/models', body: newModel(), action: 'model.create' }),
   'model_settings.update': ofModel('update', 'PATCH /api/models/{id}', { body: { params: { weight: 2 } } }),
   'model_settings.remove': ofModel('delete', 'DELETE /api/models/{id}'),
+  'usage.deleteBodies': async () => {
+    const body = { log_bodies: { until: new Date(Date.now() + 3_600_000).toISOString() } }
+    const { key } = (await send(service, 'POST /api/keys', { body })).json<ShownApiKey>()
+    const call = { model: 'scripted', max_tokens: 100, messages: [{ role: 'user', content: secret }] }
+    const answer = await send({ ...service, key }, 'POST /v1/messages', { body: call })
+    const objectId = String(answer.headers['x-switchyard-request-id'])
+    return { line: `DELETE /api/usage/calls/${objectId}/bodies`, action: 'call_bodies.delete', objectId }
+  },
   'budgets.set': async () => ({
     line: 'PUT /api/budgets/owner/team',
     body: { max_budget: 5 },
@@ -320,7 +328,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(agents|environments|keys|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes)\/[^/]+/,
+      /(calls|agents|environments|keys|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

@@ -49,10 +49,13 @@ export function figuresOf({ params, provider, say }: Of): Figures {
   }
 }
 
+const longestLogMs = 90 * 24 * 60 * 60 * 1_000
+
 /** A time that is past says that the recording has ended. */
 function checkedEnd({ until }: NonNullable<ModelParams['log_bodies']>, say: Say): number {
   const ms = Date.parse(until ?? '')
   if (Number.isNaN(ms)) say('log_bodies.until must be a time such as "2026-12-01T00:00:00Z"', 'log_bodies', 'until')
+  else if (ms > Date.now() + longestLogMs) say('log_bodies.until is more than 90 days from now', 'log_bodies', 'until')
   return ms || 0
 }
 

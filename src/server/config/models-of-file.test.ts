@@ -284,6 +284,14 @@ const azure = { model: 'azure/ours', api_base: 'https://a.example', api_key: 'k'
 const withInfo = (info: object, params: object = azure) =>
   JSON.stringify({ model_list: [{ model_name: 'm', litellm_params: params, model_info: info }] }, null, 1)
 
+test('the end of a recording of bodies is at most 90 days from now; one that is past is no fault', () => {
+  const until = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  const problemsUntil = (days: number) =>
+    problemsOf({ yaml: model({ model: 'ollama/x', log_bodies: { until: until(days) } }) })
+  assert.match(problemsUntil(91)[0] ?? '', /log_bodies\.until is more than 90 days from now$/)
+  for (const days of [89, -1]) assert.deepEqual(problemsUntil(days), [])
+})
+
 test('LiteLLM’s model_info names the base model too; what else it holds is a warning each', () => {
   const { deployments, warnings } = load({ yaml: withInfo({ base_model: 'openai/gpt-5.5', mode: 'chat', id: '1' }) })
   assert.deepEqual(deployments[0]?.baseModel, { provider: 'openai', model: 'gpt-5.5' })

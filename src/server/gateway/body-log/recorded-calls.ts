@@ -110,10 +110,14 @@ function requestOf({ body, headers }: Call) {
   const isForm = type !== null && /^multipart\//i.test(type)
   return {
     content_type: type,
-    body: isForm ? null : body.subarray(0, mostBytes),
+    body: isForm ? null : beginningOf(body),
     truncated: !isForm && body.length > mostBytes,
   }
 }
+
+/** A part of a long body would keep all of it in memory for as long as its record waits. */
+const beginningOf = (body: Buffer): Buffer =>
+  body.length > mostBytes ? Buffer.from(body.subarray(0, mostBytes)) : body
 
 const modelKey = keysOf(['model'])
 

@@ -16,6 +16,10 @@ const cases: readonly (readonly [given: string, kept: string])[] = [
   ['{"refresh_token":"cut off', '{"refresh_token":"[secret]'],
   ['{"token":"Hel","max_tokens":5}', '{"token":"Hel","max_tokens":5}'],
   ['my key is sk-0123456789abcdef, ok', 'my key is [secret], ok'],
+  ['{"content":"first\\nsk-0123456789abcdef\\tlast"}', '{"content":"first\\n[secret]\\tlast"}'],
+  ['{"content":"x\\u000ask-0123456789abcdef"}', '{"content":"x\\u000a[secret]"}'],
+  ['{"content":"x\\nBearer abcdef123456"}', '{"content":"x\\n[secret]"}'],
+  ['ask-me-anything-about-it', 'ask-me-anything-about-it'],
   ['curl -H "Authorization: Bearer abcdef123456"', 'curl -H "Authorization: [secret]"'],
   ['-----BEGIN PRIVATE KEY-----\\nMIIabc=\\n-----END PRIVATE KEY-----\\nrest', '[secret]\\nrest'],
   ['plain words about a secret', 'plain words about a secret'],
@@ -30,6 +34,17 @@ test('credentials of providers are left out in every writing, at a cut end too',
 })
 
 test('texts made to hold up a search take no longer than others', () => {
-  for (const piece of ['\\', '"token":"', '\\"x_token\\":\\"', 'Bearer ', '-----BEGIN A', 'sk-', '"api_key', '"a\\\\"'])
+  for (const piece of [
+    '\\',
+    '"token":"',
+    '\\"x_token\\":\\"',
+    'Bearer ',
+    '-----BEGIN A',
+    'sk-',
+    '\\nsk-',
+    '\\u000a',
+    '"api_key',
+    '"a\\\\"',
+  ])
     assert.ok(redacted(piece.repeat(Math.ceil(262_144 / piece.length)), none).length > 0)
 })

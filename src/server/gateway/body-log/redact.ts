@@ -6,9 +6,12 @@ const mark = '[secret]'
 const secretMember =
   /((\\{0,3})"[\w-]*(?:api[_-]?key|authorization|password|passwd|secret|cookie|[a-z][_-]token)\2"\s*:\s*\2")(?:[^"\\]|\\.)*?(?=\2"|$)/gis
 
-/** What secrets look like under any name: keys, header values, private keys. */
+/**
+ * What secrets look like under any name: keys, header values, private keys. Bodies are JSON: behind a line break stands the `n` of
+ * its escape, so a word may begin there too.
+ */
 const secretText =
-  /\bsk-[\w-]{12,}|\b(?:Bearer|Basic)\s+[\w+/.~=-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\w+/=\\\s]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g
+  /(?:\b|(?<=\\[bfnrt])|(?<=\\u[\da-fA-F]{4}))(?:sk-[\w-]{12,}|(?:Bearer|Basic)\s+[\w+/.~=-]{8,})|-----BEGIN [A-Z ]*PRIVATE KEY-----[\w+/=\\\s]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g
 
 /**
  * A body without credentials: those of the configured providers, in all their writings, and whatever looks like one. It rather
