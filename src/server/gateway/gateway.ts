@@ -16,17 +16,16 @@ import { cacheUseOf } from './cache/request.ts'
 import { cachedRow, costsOf, usageRow, withAssumed } from './core/booking.ts'
 import {
   type Ask,
-  type Attempt,
   type Call,
   type CallKind,
   type DeployedModel,
   isCount,
   type Outcome,
-  type Refusal,
   type Sink,
   type Target,
 } from './core/call.ts'
 import { groupsUnder, holdFor } from './core/call-holds.ts'
+import { asOurs, nothingSent, passOn } from './core/endings.ts'
 import { headersOfHold, limitsReached, sinkUnder } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { LaneFor } from './lanes.ts'
@@ -35,8 +34,6 @@ import { createDeploymentStates } from './routing/attempts.ts'
 import type { HintChannel } from './routing/hints.ts'
 import { type Arrival, createRouter, type Served } from './routing/router.ts'
 import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing/table.ts'
-import { answerEstimate, lacksCounting } from './tokens/count-tokens.ts'
-import { noTokens } from './tokens/token-counts.ts'
 import type { Pools } from './upstream/pools.ts'
 import { secretsOf } from './upstream/scrub.ts'
 import { UpstreamCut } from './upstream/upstream-failure.ts'
@@ -275,29 +272,3 @@ const shortestEventSecret = 12
 
 const longSecretsOf = (deployment: Deployment): readonly string[] =>
   secretsOf(deployment).filter(({ length }) => length >= shortestEventSecret)
-
-const nothingSent: Outcome = {
-  outcome: 'failed',
-  status: undefined,
-  stopReason: undefined,
-  usage: noTokens,
-  firstContentMs: undefined,
-}
-
-/** An upstream's own refusal goes to the client as it came, unless we can count ourselves. */
-function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome {
-  // A count in Google's format is guessed by its own lane, where it can be.
-  const { kind } = attempt.call
-  const isOurs = kind === 'count_tokens' || kind === 'responses_count'
-  if (isOurs && lacksCounting(refusal, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
-  const { status, headers, body, degraded } = refusal
-  sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
-  sink.end(body)
-  return { ...nothingSent, status, ...(degraded && { degraded }) }
-}
-
-/** The same refusal with the headers that say whose it is. Anything else thrown is a bug and stays as it is. */
-function asOurs(error: unknown, ownHeaders: Readonly<Record<string, string>>): unknown {
-  if (!(error instanceof AppError) || 'x-switchyard-error-source' in error.headers) return error
-  return error.with({ ...ownHeaders, 'x-switchyard-error-source': 'gateway' })
-}
