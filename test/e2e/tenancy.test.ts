@@ -6,7 +6,7 @@ import type { Route } from '../../src/contract/route.ts'
 import { eventually } from '../support/eventually.ts'
 import { open, type Sent, send, type Target } from '../support/send.ts'
 import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf, makeKey } from '../support/virtual-keys.ts'
 
 // Nothing runs here, so that whatever changes was changed by a request.
 const service = await startService({
@@ -73,6 +73,18 @@ async function storedResponse(): Promise<Parameters> {
   return { response_id }
 }
 
+/** A call with a key of Ada's admin whose bodies are recorded, and the ledger's row of it. */
+async function recordedCall(): Promise<Parameters> {
+  const until = new Date(Date.now() + 3_600_000).toISOString()
+  const { key } = await makeKey(adasAdmin, { label: canary, log_bodies: { until } })
+  const body = { model: 'demo', messages: [{ role: 'user', content: canary }] }
+  const { headers } = await send({ url: service.url, key }, 'POST /v1/chat/completions', { body })
+  const request_id = String(headers['x-switchyard-request-id'])
+  const text = 'select from usage join call_bodies using (request_id) where request_id = $1'
+  await eventually(async () => ((await database.query(text, [request_id])).rowCount === 1 ? true : undefined))
+  return { request_id }
+}
+
 type Parameters = Readonly<Record<string, string>>
 
 /** By the path up to its first id: makes an object of Ada's, and gives the ids that stand for it. */
@@ -126,6 +138,7 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     await database.query(text, [delivery_id, endpoint_id, await newSession()])
     return { endpoint_id, delivery_id }
   },
+  '/api/usage/calls/{request_id}': recordedCall,
   '/v1/responses/{response_id}': storedResponse,
   '/responses/{response_id}': storedResponse,
   '/openai/v1/responses/{response_id}': storedResponse,
