@@ -11,7 +11,8 @@ const nouns = [
   'memories/session-memories',
   'runtimes/(runtime|model-choice)',
   'sandboxes/(sandbox|sandboxes)',
-  'sessions/(sessions|approvals|event-store|live-events|remote-previews|opencode-messages|conversation|log-page)',
+  'opencode/(messages|session)',
+  'sessions/(sessions|waits/approvals|log/(event-store|live-events|remote-previews|conversation|log-page))',
   'tools/(tool|toolset)',
   'usage/(usage|store)',
   'vault/vault',
@@ -87,7 +88,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice)|tools/(tool|toolset)|sandboxes/sandbox|sessions/(opencode-messages|conversation|log-page)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice)|tools/(tool|toolset)|sandboxes/sandbox|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },
@@ -96,7 +97,11 @@ module.exports = {
       name: 'stores-are-private',
       severity: 'error',
       from: { path: '^src/server/([^/]+)/', pathNot: '^src/server/compose/|\\.test\\.ts$' },
-      to: { path: '^src/server/[^/]+/[^/]*store\\.ts$', pathNot: '^src/server/$1/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^src/server/[^/]+/.*store\\.ts$',
+        pathNot: '^src/server/$1/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'only-compose-and-main-know-everything',
@@ -123,6 +128,19 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/server/gateway/formats/([^/]+)/' },
       to: { path: '^src/server/gateway/formats/', pathNot: '^src/server/gateway/formats/($1|shared)/' },
+    },
+    {
+      name: 'rooms-of-sessions',
+      comment: 'The log knows no other room, and only the root knows the engine.',
+      severity: 'error',
+      from: { path: '^src/server/sessions/(log|queue|waits)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/server/sessions/engine/' },
+    },
+    {
+      name: 'the-log-knows-no-other-room',
+      severity: 'error',
+      from: { path: '^src/server/sessions/log/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/server/sessions/', pathNot: '^src/server/sessions/log/' },
     },
     {
       name: 'one-place-starts-programs',

@@ -19,10 +19,11 @@ const fillText = [
    select 'ses_' || lpad(to_hex(n), 32, '0'), case when n % 10 = 0 then 'ada' else 'bob' end, 'Session ' || n, '',
           'agent_' || n % 100, 'builtin', 'builtin', '{}', case when n % 1000 = 1 then 'failed' else 'completed' end
    from generate_series(1, ${sessions}) n`,
-  `insert into prompts (id, session_id, position, parts, model, mode, principal, state, held_by)
+  `insert into prompts (id, session_id, position, parts, model, mode, principal, state)
    select 'msg_' || n, 'ses_' || lpad(to_hex(n), 32, '0'), 1, '[]', 'demo', 'enqueue', 'bob',
-          case when n % 1000 = 2 then 'waiting' else 'done' end, case when n % 1000 = 2 then 'budget' end
+          case when n % 1000 = 2 then 'waiting' else 'done' end
    from generate_series(1, ${sessions}) n`,
+  `insert into waits (prompt_id, kind, session_id) select id, 'budget', session_id from prompts where state = 'waiting'`,
   'analyze',
 ]
 

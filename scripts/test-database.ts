@@ -8,6 +8,7 @@ import { isAlive } from '../src/server/db/embedded/lock-file.ts'
 import { startEmbeddedPostgres } from '../src/server/db/embedded-postgres.ts'
 import { migrate } from '../src/server/db/migrate.ts'
 import { createLog } from '../src/server/platform/log.ts'
+import { dropDatabase } from './drop-database.ts'
 
 const prefix = 'switchyard_test_'
 const folderPrefix = 'switchyard-test-'
@@ -106,6 +107,6 @@ async function dropDatabases(admin: Client, runs: readonly string[]): Promise<vo
       'select datname from pg_database where starts_with(datname, $1)',
       [run],
     )
-    for (const { datname } of rows) await admin.query(`drop database if exists ${datname} with (force)`)
+    for (const { datname } of rows) await dropDatabase(admin, datname)
   }
 }

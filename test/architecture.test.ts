@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -66,4 +66,15 @@ for (const [from, to, rule] of violations) {
 
 test('no-cycles: two modules that import each other are refused', () => {
   assert.match(report, /no-cycles: src\/server\/usage\/one\.ts/)
+})
+
+test('only the connection of the hints notifies: no writing transaction holds the lock of notifications', async () => {
+  const files = await readdir(join(root, 'src'), { recursive: true, withFileTypes: true })
+  const notifying: string[] = []
+  for (const { name, parentPath } of files) {
+    if (!/\.(ts|sql)$/.test(name) || name.endsWith('.test.ts')) continue
+    const text = await readFile(join(parentPath, name), 'utf8')
+    if (/pg_notify|[`'"]\s*notify\s/i.test(text)) notifying.push(name)
+  }
+  assert.deepEqual(notifying, ['notifications.ts'])
 })

@@ -117,6 +117,9 @@ export const eventRoutes = {
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
       order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
       types: Type.Optional(Type.Unknown({ description: 'One type or several; `types[]=` works too' })),
+      wait: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds to wait for an event where there is none yet' }),
+      ),
       'types[]': Type.Optional(Type.Unknown()),
       'created_at[gt]': Type.Optional(DateTime),
       'created_at[gte]': Type.Optional(DateTime),

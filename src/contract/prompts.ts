@@ -52,7 +52,11 @@ export const Prompt = Type.Object({
   position: Type.Integer(),
   state: PromptState,
   held_by: Nullable(
-    Type.Literal('budget', { description: 'A budget stopped it; it goes on by itself once there is room' }),
+    Type.Union([
+      Type.Literal('approval', { description: 'A tool call of it waits for a person' }),
+      Type.Literal('budget', { description: 'A budget stopped it; it goes on by itself once there is room' }),
+      Type.Literal('retry', { description: 'A provider failed; it goes on by itself after a while' }),
+    ]),
   ),
   parts: Type.Array(PromptPart),
   model: Type.String(),

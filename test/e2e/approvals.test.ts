@@ -152,7 +152,11 @@ test('a session that is stopped while it asks closes the question: its call gets
 test('a question that nobody answers in a day is a no', async () => {
   const session = await askingSession('echo late-run')
   const id = session.questions[0]?.id
-  await database.query(`update approvals set expires_at = clock_timestamp() where id = $1`, [id])
+  const expire = `
+    with question as (update approvals set expires_at = clock_timestamp() where id = $1 returning session_id),
+         wait as (update waits set until = clock_timestamp() where subject = $1)
+    update sessions set due_at = clock_timestamp() where id in (select session_id from question)`
+  await database.query(expire, [id])
   await session.tail.event(isEnd)
   assert.match(resultsOf(session)[0]?.[1] ?? '', /nobody allowed the call in time/)
   session.tail.close()

@@ -94,12 +94,16 @@ test('conversation: a full queue is 429, and its delivery can be sent again', as
   const { id } = await newAgent({ conversation: 'thread' })
   const { session_id } = await deliver(id, { thread: 'x' })
   const fill = `
-    insert into prompts (id, session_id, position, parts, model, mode, principal, held_by)
-    select 'fill_' || n, $1, 1000 + n, '[]', 'scripted', 'enqueue', 'team', 'budget' from generate_series(1, 100) n`
+    with filled as (
+      insert into prompts (id, session_id, position, parts, model, mode, principal)
+      select 'fill_' || n, $1, 1000 + n, '[]', 'scripted', 'enqueue', 'team' from generate_series(1, 100) n
+      returning id
+    )
+    insert into waits (prompt_id, kind, session_id) select id, 'budget', $1 from filled`
   await database.query(fill, [session_id])
   const sent = { headers: { ...bearer, 'webhook-id': 'full' }, body: { thread: 'x' } }
   assert.equal((await post(id, sent)).status, 429)
-  await database.query('delete from prompts where session_id = $1 and held_by is not null', [session_id])
+  await database.query('delete from prompts where session_id = $1 and id like $2', [session_id, 'fill_%'])
   assert.equal((await post(id, sent)).json<WebhookAcceptance>().status, 'accepted')
 })
 

@@ -306,3 +306,32 @@ test('a silent stream starts with its retry time and carries a comment every 10 
   assert.deepEqual(silent.frames, [])
   silent.close()
 })
+
+test('a list may wait for what comes next: the answer comes with the first event, or empty when the time is over', async () => {
+  const id = await create()
+  const waiting = eventsOf(id, 'after=0&wait=30')
+  await post(`/session/${id}/prompt_async`, {
+    model: { modelID: 'scripted' },
+    parts: [{ type: 'text', text: saying({ text: 'Hi' }) }],
+  })
+  const { data } = await waiting
+  assert.deepEqual([data[0]?.seq, data[0]?.type], [1, 'user.message'])
+  await eventsOf(id, 'after=1&types=session.status_idle&wait=30')
+  const all = await eventsOf(id)
+  assert.equal(all.data.at(-1)?.type, 'session.status_idle')
+  const past = await eventsOf(id, `after=${all.data.at(-1)?.seq}&wait=1`)
+  assert.deepEqual(past, { data: [], next_page: null })
+  await send(service, `DELETE /session/${id}`)
+  assert.deepEqual((await eventsOf(id, 'after=1000&wait=60')).data, [], 'nothing comes to a log that is closed')
+})
+
+test('a wait is refused where nothing can come, and where it is too long', async () => {
+  for (const [query, words] of [
+    ['order=desc&wait=5', /wait is for events to come/],
+    ['wait=61', /wait/],
+  ] as const) {
+    const { status, text } = await listOf(silentId, query)
+    assert.equal(status, 400)
+    assert.match(text, words)
+  }
+})

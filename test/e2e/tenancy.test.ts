@@ -38,9 +38,10 @@ const newSession = async () => idOf(ada, 'POST /session', { title: canary, agent
 async function waitingPrompt(session_id: string): Promise<string> {
   const id = `msg_${session_id}`
   const text = `
-    insert into prompts (id, session_id, position, parts, model, mode, principal, held_by)
-    values ($1, $2, 1, $3, 'demo', 'enqueue', 'ada', 'budget')`
+    insert into prompts (id, session_id, position, parts, model, mode, principal)
+    values ($1, $2, 1, $3, 'demo', 'enqueue', 'ada')`
   await database.query(text, [id, session_id, JSON.stringify(parts)])
+  await database.query(`insert into waits (prompt_id, kind, session_id) values ($1, 'budget', $2)`, [id, session_id])
   return id
 }
 

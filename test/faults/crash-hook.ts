@@ -57,14 +57,19 @@ function isWrite(connection: Connection, text: string): boolean {
   if (statement === 'begin') inTransaction.add(connection)
   if (statement === 'commit' || statement === 'rollback') inTransaction.delete(connection)
   // The arrival of the prompt begins the count; what happens at start and on a timer is not part of it.
-  if (statement.startsWith('insert into prompts')) isArmed = true
+  if (statement.includes('from accept_prompt(')) isArmed = true
   if (!isArmed || inTransaction.has(connection) || isOfTimer(statement)) return false
-  return /^(commit|insert|update|delete|with)\b/.test(statement)
+  return /^(commit|insert|update|delete)\b/.test(statement) || writing.test(statement)
 }
+
+/** Calls of the functions that write, and writes behind a `with`. */
+const writing =
+  /^select \* from (append_events|accept_prompt|begin_run|end_run)\(|^with\b.*\b(insert into|update|delete from) /s
 
 /** Renewals, sweeps and the ledger come when they come; counted, they would move every number behind them. */
 const isOfTimer = (statement: string): boolean =>
-  /insert into "?usage"?/.test(statement) || statement.includes('unnest($1::text[], $2::bigint[]) as held')
+  /insert into "?usage"?|webhook_cursors/.test(statement) ||
+  statement.includes('unnest($1::text[], $2::bigint[]) as held')
 
 function strike(): void {
   if (hasStruck) return

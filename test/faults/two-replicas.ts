@@ -113,9 +113,9 @@ const zombieRounds: readonly ZombieRound[] = [
     plan: { write: 6, moment: 'before', signal: 'SIGSTOP' },
   },
   {
-    name: 'inside-a-transaction',
-    text: toolPrompt('inside-a-transaction'),
-    plan: { words: 'set last_outcome', signal: 'SIGSTOP' },
+    name: 'before-the-end',
+    text: toolPrompt('before-the-end'),
+    plan: { words: 'from end_run(', signal: 'SIGSTOP' },
   },
 ]
 

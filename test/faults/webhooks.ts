@@ -158,7 +158,7 @@ export async function flowOfIds(
 /** Where the process dies, and what the sender is told in the end. */
 const moments = [
   { name: 'after the claim', plan: { words: 'insert into sessions' }, told: 'accepted' },
-  { name: 'after the session', plan: { words: 'insert into prompts' }, told: 'accepted' },
+  { name: 'after the session', plan: { words: 'from accept_prompt(' }, told: 'accepted' },
   { name: 'after the prompt', plan: { words: 'set status = $4' }, told: 'accepted' },
   { name: 'before the reply', plan: { committed: 'set status = $4' }, told: 'duplicate' },
 ] as const

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import type { Kysely } from 'kysely'
 import { Client, type Pool } from 'pg'
+import { dropDatabase } from '../../scripts/drop-database.ts'
 import { createKysely, createPool } from '../../src/server/db/connect.ts'
+import { sendHintsBy } from '../../src/server/db/hints.ts'
 import type { Database } from '../../src/server/db/types.ts'
-import { eventually } from './eventually.ts'
 
 interface FreshDatabase {
   readonly url: string
@@ -18,13 +19,16 @@ interface FreshDatabase {
 export async function freshDatabase(): Promise<FreshDatabase> {
   const { adminUrl, template } = ofTheRun()
   const name = `${template}_${randomBytes(6).toString('hex')}`
-  await asAdmin(adminUrl, `create database ${name} template ${template}`)
+  await asAdmin(adminUrl, admin => admin.query(`create database ${name} template ${template}`))
   const url = urlOf(adminUrl, name)
   const pool = createPool({ url, max: 5, onLost: () => undefined })
+  sendHintsBy(pool, (channel, payload) => {
+    pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
+  })
   let dropped: Promise<void> | undefined
   const drop = async () => {
     await pool.end()
-    await dropDatabase(adminUrl, name)
+    await asAdmin(adminUrl, admin => dropDatabase(admin, name))
   }
   const dropOnce = () => {
     dropped ??= drop()
@@ -38,12 +42,12 @@ export async function freshDatabase(): Promise<FreshDatabase> {
 export async function emptyDatabase(): Promise<Pick<FreshDatabase, 'url' | 'pool'>> {
   const { adminUrl, template } = ofTheRun()
   const name = `${template}_${randomBytes(6).toString('hex')}`
-  await asAdmin(adminUrl, `create database ${name} template template0`)
+  await asAdmin(adminUrl, admin => admin.query(`create database ${name} template template0`))
   const url = urlOf(adminUrl, name)
   const pool = createPool({ url, max: 5, onLost: () => undefined })
   after(async () => {
     await pool.end()
-    await dropDatabase(adminUrl, name)
+    await asAdmin(adminUrl, admin => dropDatabase(admin, name))
   })
   return { url, pool }
 }
@@ -55,27 +59,11 @@ function ofTheRun(): { adminUrl: string; template: string } {
   throw new Error('this test needs a database: run it with "npm test -- <file>"')
 }
 
-const notAllowed = '42501'
-
-/** The server's own clean-up may be at work in it, and only that of a superuser may be ended: it is done in a moment. */
-async function dropDatabase(adminUrl: string, name: string): Promise<void> {
-  const isDropped = async () => {
-    try {
-      await asAdmin(adminUrl, `drop database if exists ${name} with (force)`)
-      return true
-    } catch (error) {
-      if ((error as { code?: unknown }).code === notAllowed) return false
-      throw error
-    }
-  }
-  await eventually(isDropped, { withinMs: 20_000, what: `the end of database ${name}` })
-}
-
-async function asAdmin(url: string, statement: string): Promise<void> {
+async function asAdmin(url: string, work: (admin: Client) => Promise<unknown>): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    await work(client)
   } finally {
     await client.end()
   }

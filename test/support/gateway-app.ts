@@ -68,6 +68,8 @@ export async function startGatewayApp({
   const limits = {
     maxStreams,
     maxSessions: 1,
+    sessionEvents: 1_000_000,
+    sessionBytes: 1_000_000_000,
     maxLoopDelayMs: 50,
     reserveBytesPerToken: 1,
     reserveServerToolCalls: 10,

@@ -6,23 +6,26 @@ import type { Notifications } from '../../src/server/db/notifications.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { type Batch, idle, type RunContext, type Runtime } from '../../src/server/runtimes/runtime.ts'
-import { approvalStore } from '../../src/server/sessions/approval-store.ts'
-import { createApprovals } from '../../src/server/sessions/approvals.ts'
-import { createEventLog } from '../../src/server/sessions/event-log.ts'
-import { eventStore } from '../../src/server/sessions/event-store.ts'
-import { leaseStore } from '../../src/server/sessions/lease-store.ts'
-import { Leases } from '../../src/server/sessions/leases.ts'
-import { LiveEvents } from '../../src/server/sessions/live-events.ts'
-import { pauseStore } from '../../src/server/sessions/pause-store.ts'
-import { createPromptQueue } from '../../src/server/sessions/prompt-queue.ts'
-import { promptStore } from '../../src/server/sessions/prompt-store.ts'
-import { Runner } from '../../src/server/sessions/runner.ts'
+import { leaseStore } from '../../src/server/sessions/engine/lease-store.ts'
+import { Leases } from '../../src/server/sessions/engine/leases.ts'
+import { runStore } from '../../src/server/sessions/engine/run-store.ts'
+import { Runner } from '../../src/server/sessions/engine/runner.ts'
+import { createEventLog } from '../../src/server/sessions/log/event-log.ts'
+import { eventStore } from '../../src/server/sessions/log/event-store.ts'
+import { HistoryCache } from '../../src/server/sessions/log/history-cache.ts'
+import { LiveEvents } from '../../src/server/sessions/log/live-events.ts'
+import { createPromptQueue } from '../../src/server/sessions/queue/prompt-queue.ts'
+import { promptStore } from '../../src/server/sessions/queue/prompt-store.ts'
 import { sessionStore, toSession } from '../../src/server/sessions/session-store.ts'
 import { createSessions } from '../../src/server/sessions/sessions.ts'
 import { createWaitForPrompt } from '../../src/server/sessions/wait-for-prompt.ts'
+import { approvalStore } from '../../src/server/sessions/waits/approval-store.ts'
+import { createApprovals } from '../../src/server/sessions/waits/approvals.ts'
+import { pauseStore } from '../../src/server/sessions/waits/pause-store.ts'
 import { registryOf } from './registry-of.ts'
 
 const log = createLog('silent')
+const endless = { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 const done = idle({ type: 'end_turn' })
 
 /** The batches of one run, and what happens before and between them. */
@@ -43,18 +46,23 @@ interface Process {
   readonly maxSessions?: number
   readonly isPressed?: () => boolean
   readonly folderId?: string
+  /** Events and bytes from which on a log takes no further run; none unless given. */
+  readonly logCap?: { readonly events: number; readonly bytes: number }
+  /** Whether the runtime's runs may end where they wait for people. */
+  readonly parks?: true
 }
 
 /** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
 export function createEngine(
   t: TestContext,
-  { pool, parts = [], maxSessions = 10, isPressed = () => false, folderId }: Process,
+  { pool, parts = [], maxSessions = 10, isPressed = () => false, folderId, parks, logCap = endless }: Process,
 ) {
   const woken = new Set<string>()
   const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
   const runs: string[] = []
   const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
     id: 'builtin',
+    ...(parks && { parks }),
     capabilities: { steer: true } as Runtime['capabilities'],
     async *run({ id }, _prompt, context) {
       if (context.signal.aborted) return
@@ -69,20 +77,36 @@ export function createEngine(
   const prompts = promptStore(pool)
   const pauses = pauseStore(pool)
   const leaseRows = leaseStore(pool)
+  const runRows = runStore(pool)
   const events = eventStore(pool)
   const live = new LiveEvents({ store: events, notifications, owner: 'me', log })
   const eventLog = createEventLog({ pool, store: events, live })
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner: 'me', log })
-  const wakeUps = { send: async (_client: unknown, id: string) => void woken.add(id) }
+  const wakeUps = { send: (_client: unknown, id: string) => void woken.add(id) }
   const reads = { find: async () => undefined, version: async () => undefined }
   const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
-  const shared = { sessions, prompts, pauses, approvals, events, eventLog, live, log, agents, runtimes }
+  const histories = new HistoryCache()
+  const shared = {
+    runs: runRows,
+    histories,
+    sessions,
+    prompts,
+    pauses,
+    approvals,
+    events,
+    eventLog,
+    live,
+    log,
+    agents,
+    runtimes,
+  }
   const runner = new Runner({
     ...shared,
     keys: { byId: () => undefined },
     leases,
     leaseStore: leaseRows,
     maxSessions,
+    logCap,
     folderId,
     isPressed,
     isShort: () => false,
@@ -92,7 +116,7 @@ export function createEngine(
     ...shared,
     pool,
     store: sessions,
-    approvals: createApprovals({ pool, store: approvals, sessions, eventLog }),
+    approvals: createApprovals({ pool, wakeUps, store: approvals, sessions, eventLog }),
     queue,
     budgets: { setLimits: async () => undefined },
     defaultModel: () => 'demo',
@@ -129,7 +153,8 @@ export function createEngine(
       ),
     /** As when its budget has room again. */
     async resume(id: string) {
-      await pool.query('update prompts set held_by = null where session_id = $1', [id])
+      await pool.query('delete from waits where session_id = $1', [id])
+      await sessions.setDue(pool, id)
       woken.add(id)
     },
     statusOf: async (id: string) => toSession(await rules.find(id, masterCaller)).status,

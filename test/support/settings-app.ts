@@ -51,8 +51,8 @@ export async function settingsApps() {
   /** A server, with what it would have the gateway serve. */
   function start({ audit = createAudit(auditStore(db)), caller = masterCaller }: Partial<Given> = {}) {
     const app = createServer({ authenticate: () => caller, log: createLog('silent') })
-    const credentials = credentialStore(db)
-    const deployments = deploymentStore(db)
+    const credentials = credentialStore(db, () => undefined)
+    const deployments = deploymentStore(db, () => undefined)
     const served: { now: readonly Deployment[] } = { now: [] }
     const inForce = createModelsInForce({
       config,

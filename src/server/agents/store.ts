@@ -104,9 +104,30 @@ function agentReads(db: Kysely<Database>) {
   }
 }
 
+/** Versions that a process keeps: they never change, and each turn of a session asks for one. */
+const mostVersions = 200
+
+/** `read`, which finds versions, asked once for each of those that are asked for often. */
+function remembering(read: (id: string, version: number) => Promise<StoredVersion | undefined>): typeof read {
+  const known = new Map<string, StoredVersion>()
+  return async (id, version) => {
+    const name = `${version} ${id}`
+    const found = known.get(name) ?? (await read(id, version))
+    if (!found) return undefined
+    known.delete(name)
+    known.set(name, found)
+    const [oldest = ''] = known.keys()
+    if (known.size > mostVersions) known.delete(oldest)
+    return found
+  }
+}
+
 export function agentStore(db: Kysely<Database>) {
+  const reads = agentReads(db)
+  const version = remembering(reads.version)
   return {
-    ...agentReads(db),
+    ...reads,
+    version,
 
     /** The same reads in a transaction that the caller has open: one that took a second connection could wait for itself. */
     within: (client: PoolClient) => agentReads(kyselyOn(client)),
@@ -184,11 +205,9 @@ export function agentStore(db: Kysely<Database>) {
       })
     },
 
-    /** The settings of one version, without its texts; undefined when there is no such version. */
-    async versionConfig(id: string, version: number): Promise<Agent['config'] | undefined> {
-      const all = db.selectFrom('agent_versions').where('agent_id', '=', id).where('version', '=', version)
-      const row = await all.select(sql<Agent['config']>`snapshot -> 'config'`.as('config')).executeTakeFirst()
-      return row?.config
+    /** The settings of one version; undefined when there is no such version. */
+    async versionConfig(id: string, number: number): Promise<Agent['config'] | undefined> {
+      return (await version(id, number))?.agent.config
     },
 
     /** Agents whose prompt holds a text, newest first. */

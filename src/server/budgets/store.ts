@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { hint } from '../db/hints.ts'
 
 /** What a budget belongs to. */
 export interface BudgetName {
@@ -46,31 +47,25 @@ type Queryable = Pick<Pool, 'query'>
 export const budgetChannel = 'budgets'
 
 const setText = (clock: string) => `
-  with now as materialized (select ${clock} as at),
-  written as (
-    insert into budgets as b (scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel,
-                              anchored_at, period_started_at, reset_at)
-    select $1, $2, $3, $4, $5, $6, $7, $8, at, at, budget_period_end(at, $5, at) from now
-    on conflict (scope, scope_id) do update
-    set max_usd = excluded.max_usd, soft_usd = excluded.soft_usd, duration = excluded.duration,
-        rpm_limit = excluded.rpm_limit, tpm_limit = excluded.tpm_limit, max_parallel = excluded.max_parallel,
-        anchored_at = case when b.duration is distinct from excluded.duration then excluded.anchored_at else b.anchored_at end,
-        reset_at = case when b.duration is distinct from excluded.duration then excluded.reset_at else b.reset_at end,
-        period_started_at = case
-          when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then excluded.anchored_at
-          else b.period_started_at end,
-        spent_usd = case
-          when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then 0
-          else b.spent_usd end,
-        warned_at = case when b.soft_usd is distinct from excluded.soft_usd then null else b.warned_at end,
-        updated_at = excluded.anchored_at
-    returning b.scope, b.scope_id
-  )
-  select pg_notify('${budgetChannel}', scope || ':' || scope_id) from written`
+  with now as materialized (select ${clock} as at)
+  insert into budgets as b (scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel,
+                            anchored_at, period_started_at, reset_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, at, at, budget_period_end(at, $5, at) from now
+  on conflict (scope, scope_id) do update
+  set max_usd = excluded.max_usd, soft_usd = excluded.soft_usd, duration = excluded.duration,
+      rpm_limit = excluded.rpm_limit, tpm_limit = excluded.tpm_limit, max_parallel = excluded.max_parallel,
+      anchored_at = case when b.duration is distinct from excluded.duration then excluded.anchored_at else b.anchored_at end,
+      reset_at = case when b.duration is distinct from excluded.duration then excluded.reset_at else b.reset_at end,
+      period_started_at = case
+        when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then excluded.anchored_at
+        else b.period_started_at end,
+      spent_usd = case
+        when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then 0
+        else b.spent_usd end,
+      warned_at = case when b.soft_usd is distinct from excluded.soft_usd then null else b.warned_at end,
+      updated_at = excluded.anchored_at`
 
-const removeText = `
-  with removed as (delete from budgets where scope = $1 and scope_id = $2 returning scope, scope_id)
-  select pg_notify('${budgetChannel}', scope || ':' || scope_id) from removed`
+const removeText = 'delete from budgets where scope = $1 and scope_id = $2'
 
 /** The columns of a budget as it is now. The first period that nobody has written to yet ends where it will. */
 const shown = (clock: string) => `
@@ -109,11 +104,13 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
     async setLimits(on: Queryable, { scope, scope_id }: BudgetName, limits: BudgetLimits): Promise<void> {
       const { max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel } = limits
       await on.query(texts.set, [scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel])
+      hint(on, budgetChannel, `${scope}:${scope_id}`)
     },
 
     /** Removes a budget. Calls at work that are held in it end as they began. */
     async remove(on: Queryable, { scope, scope_id }: BudgetName): Promise<void> {
-      await on.query(removeText, [scope, scope_id])
+      const { rowCount } = await on.query(removeText, [scope, scope_id])
+      if (rowCount) hint(on, budgetChannel, `${scope}:${scope_id}`)
     },
 
     async find({ scope, scope_id }: BudgetName, on: Queryable = pool): Promise<BudgetRow | undefined> {

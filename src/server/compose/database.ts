@@ -3,6 +3,7 @@ import { createAudit } from '../audit/audit.ts'
 import { serveAudit } from '../audit/routes.ts'
 import { auditStore } from '../audit/store.ts'
 import { createKysely, createPool } from '../db/connect.ts'
+import { sendHintsBy } from '../db/hints.ts'
 import { createNotifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 
@@ -19,6 +20,7 @@ export function composeDatabase({ log, databaseUrl }: Needs) {
   const callPool = createPool({ url: databaseUrl, max: 8, onLost })
   const db = createKysely(pool)
   const notifications = createNotifications({ connectionString: databaseUrl }, log)
+  for (const written of [pool, callPool]) sendHintsBy(written, notifications.send)
   const auditRows = auditStore(db)
 
   return {

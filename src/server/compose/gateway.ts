@@ -119,8 +119,9 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
 
   // models and credentials that the API has stored
   const seals = createSettingsSeals(keyring)
-  const credentialRows = credentialStore(db)
-  const deploymentRows = deploymentStore(db)
+  const announce = () => notifications.send(changeChannel, '')
+  const credentialRows = credentialStore(db, announce)
+  const deploymentRows = deploymentStore(db, announce)
   const modelsInForce = createModelsInForce({
     config,
     read: async () => ({

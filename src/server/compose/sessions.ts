@@ -13,28 +13,30 @@ import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
-import { approvalStore } from '../sessions/approval-store.ts'
-import { createApprovals } from '../sessions/approvals.ts'
 import { createDisposal } from '../sessions/disposal.ts'
 import { disposalStore } from '../sessions/disposal-store.ts'
-import { createEventLog } from '../sessions/event-log.ts'
+import { leaseStore } from '../sessions/engine/lease-store.ts'
+import { Leases } from '../sessions/engine/leases.ts'
+import { runStore } from '../sessions/engine/run-store.ts'
+import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
-import { eventStore } from '../sessions/event-store.ts'
-import { leaseStore } from '../sessions/lease-store.ts'
-import { Leases } from '../sessions/leases.ts'
-import { LiveEvents } from '../sessions/live-events.ts'
-import { pauseStore } from '../sessions/pause-store.ts'
-import { createPausedSessions } from '../sessions/paused-sessions.ts'
+import { createEventLog } from '../sessions/log/event-log.ts'
+import { eventStore } from '../sessions/log/event-store.ts'
+import { HistoryCache } from '../sessions/log/history-cache.ts'
+import { LiveEvents } from '../sessions/log/live-events.ts'
+import type { TicketStore } from '../sessions/log/ticket-store.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
-import { createPromptQueue } from '../sessions/prompt-queue.ts'
-import { promptStore } from '../sessions/prompt-store.ts'
+import { createPromptQueue } from '../sessions/queue/prompt-queue.ts'
+import { promptStore } from '../sessions/queue/prompt-store.ts'
+import { createWakeUps } from '../sessions/queue/wake-ups.ts'
 import { serveSessions } from '../sessions/routes.ts'
-import { Runner } from '../sessions/runner.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createSessions } from '../sessions/sessions.ts'
-import type { TicketStore } from '../sessions/ticket-store.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
-import { createWakeUps } from '../sessions/wake-ups.ts'
+import { approvalStore } from '../sessions/waits/approval-store.ts'
+import { createApprovals } from '../sessions/waits/approvals.ts'
+import { pauseStore } from '../sessions/waits/pause-store.ts'
+import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
 
 /** Sessions give way long before calls are refused. */
 const pressingDelayMs = 10
@@ -87,8 +89,10 @@ export function composeSessions(needs: Needs) {
     sessions: sessionRows,
     prompts,
     pauses,
+    runs: runStore(pool),
     approvals: approvalRows,
     events,
+    histories: new HistoryCache(),
     eventLog,
     live,
     keys,
@@ -99,6 +103,7 @@ export function composeSessions(needs: Needs) {
     leaseStore: leaseRows,
     folderId: needs.folderId,
     maxSessions: needs.config.limits.maxSessions,
+    logCap: { events: needs.config.limits.sessionEvents, bytes: needs.config.limits.sessionBytes },
     isShort: () => files.shortage !== undefined,
     isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
   })
@@ -120,7 +125,7 @@ export function composeSessions(needs: Needs) {
   })
 
   // what callers ask for
-  const approvals = createApprovals({ pool, store: approvalRows, sessions: sessionRows, eventLog })
+  const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
   const sessions = createSessions({
     pool,
     store: sessionRows,

@@ -227,6 +227,9 @@ export interface Limits {
   readonly maxLoopDelayMs: number
   /** Sessions that this process runs at once. */
   readonly maxSessions: number
+  /** Events, and bytes of their payloads, from which on the log of a session takes no further run. */
+  readonly sessionEvents: number
+  readonly sessionBytes: number
   /** How many bytes of text count as one token when a budget is asked for the worst case; 1 is never too few. */
   readonly reserveBytesPerToken: number
   /** How many calls of a tool that the provider runs a budget holds, where the request does not limit them. */

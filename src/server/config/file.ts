@@ -50,6 +50,8 @@ interface FileValue {
   readonly limits?: {
     readonly max_streams?: number
     readonly max_sessions?: number
+    readonly session_events?: number
+    readonly session_bytes?: number
     readonly max_loop_delay_ms?: number
     readonly reserve_bytes_per_token?: number
     readonly reserve_server_tool_calls?: number
@@ -125,6 +127,8 @@ const fileShape: Shape = {
       keys: {
         max_streams: whole,
         max_sessions: whole,
+        session_events: whole,
+        session_bytes: whole,
         max_loop_delay_ms: whole,
         reserve_bytes_per_token: { kind: 'number', min: 1 },
         reserve_server_tool_calls: whole,

@@ -18,6 +18,8 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
       {
         maxStreams: 1000,
         maxSessions: 100,
+        sessionEvents: 1_000_000,
+        sessionBytes: 1_000_000_000,
         maxLoopDelayMs: 50,
         reserveBytesPerToken: 1,
         reserveServerToolCalls: 10,
@@ -181,6 +183,8 @@ outbound: { allow: ["10.0.0.9:8000"] }
 limits:
   max_streams: 5
   max_sessions: 2
+  session_events: 3000
+  session_bytes: 4000
   max_loop_delay_ms: 80
   reserve_bytes_per_token: 2.5
   reserve_server_tool_calls: 3
@@ -216,6 +220,8 @@ demo: false
       {
         maxStreams: 5,
         maxSessions: 2,
+        sessionEvents: 3_000,
+        sessionBytes: 4_000,
         maxLoopDelayMs: 80,
         reserveBytesPerToken: 2.5,
         reserveServerToolCalls: 3,

@@ -125,6 +125,8 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
   return {
     maxStreams: limits?.max_streams ?? 1000,
     maxSessions: limits?.max_sessions ?? 100,
+    sessionEvents: limits?.session_events ?? 1_000_000,
+    sessionBytes: limits?.session_bytes ?? 1_000_000_000,
     maxLoopDelayMs: limits?.max_loop_delay_ms ?? 50,
     reserveBytesPerToken: limits?.reserve_bytes_per_token ?? 1,
     reserveServerToolCalls: limits?.reserve_server_tool_calls ?? 10,

@@ -112,6 +112,8 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
 
 const fixedLimits = {
   maxSessions: 'limits.max_sessions',
+  sessionEvents: 'limits.session_events',
+  sessionBytes: 'limits.session_bytes',
   reservationMs: 'limits.reservation_s',
   sandboxCpus: 'limits.sandbox_cpus',
 } as const

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { DatabaseError, Pool, type PoolClient, types } from 'pg'
 import { DatabaseUnavailable } from '../platform/errors.ts'
+import { collectHints, sendHints, takeHints } from './hints.ts'
 import type { Database } from './types.ts'
 
 interface PoolOptions {
@@ -92,14 +93,18 @@ export const kyselyOn = (client: PoolClient): Kysely<Database> => {
 export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let result: T
+  collectHints(client)
   try {
     await client.query('begin')
     result = await work(client)
   } catch (error) {
+    takeHints(client)
     await abandon(client, error)
     throw error
   }
+  const hints = takeHints(client)
   await commit(client)
+  sendHints(pool, hints)
   return result
 }
 
@@ -166,6 +171,9 @@ export function isConnectionLoss(error: unknown): boolean {
   if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
   return lostCodes.has(code) || lostTexts.some(text => error.message.includes(text))
 }
+
+/** True for a row that is there already. */
+export const isUniqueViolation = (error: unknown): boolean => error instanceof DatabaseError && error.code === '23505'
 
 /** `DatabaseUnavailable` (503) for an error that says the database cannot work now; any other error as it is. */
 export function asUnavailable(error: unknown): unknown {

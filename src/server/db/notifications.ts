@@ -1,6 +1,7 @@
 import { Client, type ClientConfig, type Notification } from 'pg'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
+import { createHintBatches } from './hint-batches.ts'
 
 type Listener = (payload: string) => void
 
@@ -8,7 +9,10 @@ type Listener = (payload: string) => void
 export interface Notifications {
   /** Calls `listener` for each notification on `channel`. Register before `start`. */
   on(channel: string, listener: Listener): void
-  /** Sends a hint to all processes, this one too. Lost without a word while the connection is away. */
+  /**
+   * Sends a hint to all processes, this one too, with others in one statement. Others lose it without a word while the
+   * connection is away; a lone process sends none.
+   */
   send(channel: string, payload: string): void
   /** Called after each reconnect, when hints may have been lost, and before any hint of the new connection. */
   onReconnect(listener: () => void): void
@@ -32,6 +36,9 @@ const connectTimeoutMs = 5_000
 const lockRetryMs = 1_000
 const stopMs = 2_000
 const peersMs = 500
+/** How often a process looks whether it is alone. One that starts says so itself. */
+const peersPollMs = 5_000
+const helloChannel = 'switchyard_hello'
 const connectionName = 'switchyard-listen'
 
 /** The advisory lock that a live process holds. Whoever can take it knows that the owner is gone. */
@@ -43,6 +50,17 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
   const stopped = new AbortController()
   let current: Connection | undefined
   let keeping: Promise<void> | undefined
+  let stopLooking: (() => Promise<void>) | undefined
+  /** Until the database has said that nobody else listens, somebody might. */
+  let isAlone = false
+  const tell = (channel: string, payload: string): void => {
+    for (const listener of listeners.get(channel) ?? []) listener(payload)
+  }
+  const hints = createHintBatches({
+    hear: tell,
+    hasPeers: () => !isAlone,
+    notify: (channels, payloads) => notify(current?.client, { channels, payloads, log }),
+  })
 
   async function connect(): Promise<Connection> {
     const client = new Client({
@@ -52,16 +70,21 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       connectionTimeoutMillis: connectTimeoutMs,
     })
     client.on('error', cause => log.warn({ err: cause }, 'the listening connection was lost'))
-    const hear = ({ channel, payload = '' }: Notification) => {
-      for (const listener of listeners.get(channel) ?? []) listener(payload)
+    const hear = ({ channel, payload = '', processId }: Notification) => {
+      // What this process sends it hears at once.
+      if (processId === ownPid) return
+      isAlone = false
+      for (const one of hints.split(payload)) tell(channel, one)
     }
+    let ownPid: number | undefined
     // A hint that is heard before the reconnect is told would pass for the first after those that were lost.
     let early: Notification[] | undefined = []
     client.on('notification', hint => (early ? early.push(hint) : hear(hint)))
     const ended = new Promise<void>(resolve => client.once('end', resolve))
     try {
       await client.connect()
-      for (const channel of listeners.keys()) await client.query(`listen ${channel}`)
+      ownPid = await prepared(client)
+      for (const channel of [helloChannel, ...listeners.keys()]) await client.query(`listen ${channel}`)
       const deliver = () => {
         for (const hint of early ?? []) hear(hint)
         early = undefined
@@ -98,30 +121,35 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
     }
   }
 
+  async function hasPeers(): Promise<boolean> {
+    const enough = new AbortController()
+    const answer = current ? findPeers(current.client).catch(() => true) : true
+    const found = await Promise.race([answer, pause(peersMs, enough.signal).then(() => true)])
+    enough.abort()
+    return found
+  }
+
   return {
     on(channel, listener) {
       listeners.set(channel, [...(listeners.get(channel) ?? []), listener])
     },
-    send(channel, payload) {
-      current?.client.query('select pg_notify($1, $2)', [channel, payload]).catch(cause => {
-        log.debug({ err: cause, channel }, 'a hint was not sent')
-      })
-    },
+    send: hints.send,
     onReconnect: listener => void reconnectListeners.push(listener),
     async start(owner) {
       const first = await connect()
       await takeOwnerLock(first.client, owner)
       keeping = keep(first, owner)
+      await notify(first.client, { channels: [helloChannel], payloads: [''], log })
+      const look = async () => {
+        isAlone = !(await hasPeers())
+      }
+      await look()
+      stopLooking = every(peersPollMs, look)
     },
-    async hasPeers() {
-      const enough = new AbortController()
-      const answer = current ? findPeers(current.client).catch(() => true) : true
-      const found = await Promise.race([answer, pause(peersMs, enough.signal).then(() => true)])
-      enough.abort()
-      return found
-    },
+    hasPeers,
     async stop() {
       stopped.abort()
+      await stopLooking?.()
       void current?.client.end().catch(() => undefined)
       // A connection to a server that is out of reach can take minutes to end.
       const enough = new AbortController()
@@ -147,6 +175,26 @@ function showAlive(client: Client, owner: string, log: Log): () => Promise<void>
   }
   void attempt()
   return every(lockRetryMs, attempt)
+}
+
+/** Nothing that matters is written on this connection: its commits need not wait for the disk. The id of its server process. */
+async function prepared(client: Client): Promise<number | undefined> {
+  await client.query('set synchronous_commit = off')
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid
+}
+
+interface Batch {
+  readonly channels: readonly string[]
+  readonly payloads: readonly string[]
+  readonly log: Log
+}
+
+async function notify(client: Client | undefined, { channels, payloads, log }: Batch): Promise<void> {
+  const text = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as hint (channel, payload)'
+  await client?.query({ name: 'hints', text, values: [channels, payloads] }).catch(cause => {
+    log.debug({ err: cause }, 'hints were not sent')
+  })
 }
 
 /** Whether another listening connection holds an owner's lock. */

@@ -105,11 +105,10 @@ export interface PromptTable {
   principal: string
   /** The key that pays for the prompt's model calls; null for the master key. */
   key_id: ColumnType<string | null, string | null | undefined, string | null>
-  held_by: ColumnType<'budget' | null, 'budget' | null | undefined, 'budget' | null>
-  /** US dollars that the refused model call may cost at most. */
-  held_needs_usd: ColumnType<string | null, string | null | undefined, string | null>
+  /** How often in a row a budget has stopped it without any progress. */
   held_times: Generated<number>
-  held_until: ColumnType<Date | null, Date | null | undefined, Date | null>
+  /** For how long runs of it have worked before they had to wait. */
+  ran_ms: Generated<number>
   run_id: string | null
   resumes: Generated<number>
   stop_requested: Generated<boolean>

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { CacheSettings, KeyRole, LogBodies } from '../../contract/keys.ts'
 import type { NativeProvider } from '../../contract/native.ts'
+import { hint } from '../db/hints.ts'
 import type { KeyFields, KeyRow } from './key-row.ts'
 
 /** What a presented key, or the id of one, opens. */
@@ -209,8 +210,9 @@ export function keyStore(pool: Pool) {
 
     /** Tells every process, this one too, once the transaction has committed: what limits a key limits its descendants. */
     async announce(client: PoolClient, id: string): Promise<void> {
-      const text = `select pg_notify('${keyChannel}', id) from api_keys where id = $1 or ancestors @> array[$1]`
-      await client.query(text, [id])
+      const text = 'select id from api_keys where id = $1 or ancestors @> array[$1]'
+      const { rows } = await client.query<{ id: string }>(text, [id])
+      for (const row of rows) hint(client, keyChannel, row.id)
     },
 
     /** Records a use of keys, at most once a minute each. */

@@ -1,7 +1,7 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import { type RunSql, sqlOf } from '../db/once.ts'
 import type { Database, ProviderCredentialTable } from '../db/types.ts'
-import { announceChange } from './version-store.ts'
+import { changesOf } from './version-store.ts'
 
 /** A stored credential, sealed. */
 export type CredentialRow = Selectable<ProviderCredentialTable>
@@ -14,7 +14,9 @@ type OnChange = (sql: RunSql, before: CredentialRow | undefined) => Promise<void
 export type CredentialStore = ReturnType<typeof credentialStore>
 
 /** Table `provider_credentials`: one row a provider, whose name is the id (our choice: one credential each). */
-export function credentialStore(db: Kysely<Database>) {
+export function credentialStore(db: Kysely<Database>, announce: () => void) {
+  const changing = changesOf(db, announce)
+
   return {
     all: (): Promise<CredentialRow[]> => db.selectFrom('provider_credentials').selectAll().orderBy('id').execute(),
 
@@ -24,7 +26,7 @@ export function credentialStore(db: Kysely<Database>) {
       make: (version: number | undefined) => Omit<NewCredential, 'id'>,
       onChange: OnChange,
     ): Promise<void> {
-      await db.transaction().execute(async trx => {
+      await changing(async trx => {
         const all = trx.selectFrom('provider_credentials').selectAll()
         const before = await all.where('id', '=', id).forUpdate().executeTakeFirst()
         const values = make(before?.version)
@@ -34,18 +36,16 @@ export function credentialStore(db: Kysely<Database>) {
           .onConflict(conflict => conflict.column('id').doUpdateSet({ ...values, updated_at: sql`clock_timestamp()` }))
           .execute()
         await onChange(sqlOf(trx), before)
-        await announceChange(sqlOf(trx))
       })
     },
 
     /** True when there was one. */
     remove: (id: string, onChange: OnChange): Promise<boolean> =>
-      db.transaction().execute(async trx => {
+      changing(async trx => {
         const one = trx.deleteFrom('provider_credentials').where('id', '=', id)
         const before = await one.returningAll().executeTakeFirst()
         if (!before) return false
         await onChange(sqlOf(trx), before)
-        await announceChange(sqlOf(trx))
         return true
       }),
   }

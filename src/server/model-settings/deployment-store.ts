@@ -2,7 +2,7 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import { type RunSql, sqlOf } from '../db/once.ts'
 import type { Database, DeploymentTable } from '../db/types.ts'
 import type { Params } from './secret-params.ts'
-import { announceChange } from './version-store.ts'
+import { changesOf } from './version-store.ts'
 
 /** A model that was added by the API, its secrets sealed. */
 export type DeploymentRow = Omit<Selectable<DeploymentTable>, 'params'> & { readonly params: Params }
@@ -24,7 +24,9 @@ type OnChange = (sql: RunSql, change: DeploymentChange) => Promise<void>
 export type DeploymentStore = ReturnType<typeof deploymentStore>
 
 /** Table `deployments`: the models that were added by the API. */
-export function deploymentStore(db: Kysely<Database>) {
+export function deploymentStore(db: Kysely<Database>, announce: () => void) {
+  const changing = changesOf(db, announce)
+
   return {
     /** In the order in which they were added. */
     all: async (): Promise<DeploymentRow[]> =>
@@ -34,19 +36,18 @@ export function deploymentStore(db: Kysely<Database>) {
       { id, created_by, ...fields }: DeploymentFields & { id: string; created_by: string },
       onChange: OnChange,
     ): Promise<void> {
-      await db.transaction().execute(async trx => {
+      await changing(async trx => {
         await trx
           .insertInto('deployments')
           .values({ id, created_by, ...asRow(fields) })
           .execute()
         await onChange(sqlOf(trx), { after: fields })
-        await announceChange(sqlOf(trx))
       })
     },
 
     /** Replaces the fields of a row by what `change` makes of it; false when there is none. Concurrent updates queue up. */
     update: (id: string, change: (row: DeploymentRow) => DeploymentFields, onChange: OnChange): Promise<boolean> =>
-      db.transaction().execute(async trx => {
+      changing(async trx => {
         const all = trx.selectFrom('deployments').selectAll()
         const found = await all.where('id', '=', id).forUpdate().executeTakeFirst()
         if (!found) return false
@@ -58,17 +59,15 @@ export function deploymentStore(db: Kysely<Database>) {
           .where('id', '=', id)
           .execute()
         await onChange(sqlOf(trx), { before, after })
-        await announceChange(sqlOf(trx))
         return true
       }),
 
     /** True when there was one. */
     remove: (id: string, onChange: OnChange): Promise<boolean> =>
-      db.transaction().execute(async trx => {
+      changing(async trx => {
         const before = await trx.deleteFrom('deployments').where('id', '=', id).returningAll().executeTakeFirst()
         if (!before) return false
         await onChange(sqlOf(trx), { before: toRow(before) })
-        await announceChange(sqlOf(trx))
         return true
       }),
   }

@@ -1,5 +1,6 @@
+import type { Kysely, Transaction } from 'kysely'
 import type { Pool } from 'pg'
-import type { RunSql } from '../db/once.ts'
+import type { Database } from '../db/types.ts'
 
 /** Told to all processes when a credential or a model was changed. */
 export const changeChannel = 'switchyard_models'
@@ -15,7 +16,11 @@ export async function settingsVersion(pool: Pool): Promise<string> {
   return rows[0]?.version ?? ''
 }
 
-/** Tells of a change in the transaction that makes it: heard after the commit, or never. */
-export async function announceChange(sql: RunSql): Promise<void> {
-  await sql('select pg_notify($1, $2)', [changeChannel, ''])
-}
+/** Runs changes of `db` in transactions, and calls `announce` after each commit: all processes are to hear of it. */
+export const changesOf =
+  (db: Kysely<Database>, announce: () => void) =>
+  async <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> => {
+    const result = await db.transaction().execute(work)
+    announce()
+    return result
+  }

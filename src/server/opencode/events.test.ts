@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent, SessionEvent } from '../../contract/events.ts'
-import { opencodeMessages } from '../sessions/opencode-messages.ts'
 import { type BusEvent, EventMapping } from './events.ts'
+import { opencodeMessages } from './messages.ts'
 
 const stored = (events: readonly NewEvent[]): SessionEvent[] =>
   events.map((event, at) => ({

@@ -1,6 +1,6 @@
 import { askedBy, endsRun, type SessionEvent } from '../../contract/events.ts'
-import { MessageReading, type Part, partIdOf, type Touched } from '../sessions/opencode-messages.ts'
-import type { Preview } from '../sessions/remote-previews.ts'
+import type { Preview } from '../sessions/log/remote-previews.ts'
+import { MessageReading, type Part, partIdOf, type Touched } from './messages.ts'
 import { permissionOf, type Question } from './permissions.ts'
 
 /** An event in opencode's words. Those of `session.*` that tell of a record get it as `info` when they are sent. */

@@ -1,7 +1,7 @@
 import type { Approval } from '../../contract/approvals.ts'
 import type { OpencodePermission } from '../../contract/opencode.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
-import { partIdOf } from '../sessions/opencode-messages.ts'
+import { partIdOf } from './messages.ts'
 
 /** A tool call that asks. */
 export interface Question {

@@ -1,6 +1,6 @@
 import type { Caller } from '../http/caller.ts'
-import type { Approvals } from '../sessions/approvals.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { Approvals } from '../sessions/waits/approvals.ts'
 
 const pageSize = 200
 

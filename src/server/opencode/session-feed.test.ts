@@ -4,7 +4,7 @@ import { freshDatabase } from '../../../test/support/database.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { storedSession } from '../../../test/support/session-rows.ts'
 import { createLog } from '../platform/log.ts'
-import { eventStore, withId } from '../sessions/event-store.ts'
+import { eventStore, withId } from '../sessions/log/event-store.ts'
 import { feedStore } from './feed-store.ts'
 import { SessionFeed } from './session-feed.ts'
 

@@ -1,6 +1,7 @@
 import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
+import { eventsChannel } from '../sessions/log/log-page.ts'
 import type { Changed, FeedStore } from './feed-store.ts'
 
 /** What happened to a session: events `first` to `last` were added to its log, none when `last` is 0. */
@@ -49,7 +50,7 @@ export class SessionFeed {
   constructor({ store, notifications, log, pollMs = defaultPollMs }: Deps) {
     this.#store = store
     this.#log = log
-    notifications.on('session_events', hint => this.#hear(hint))
+    notifications.on(eventsChannel, hint => this.#hear(hint))
     notifications.onReconnect(() => {
       this.#held = new Map(this.#held)
       void this.#catchUp()

@@ -1,7 +1,8 @@
 import { sseFrame } from '../../contract/sse.ts'
 import { newId } from '../platform/ids.ts'
-import type { LiveEvents, Subscription } from '../sessions/live-events.ts'
-import { eventOf, type LogFrame } from '../sessions/log-page.ts'
+import type { LiveEvents, Subscription } from '../sessions/log/live-events.ts'
+import { eventOf, type LogFrame } from '../sessions/log/log-page.ts'
+import type { Preview } from '../sessions/log/remote-previews.ts'
 import { type BusEvent, EventMapping } from './events.ts'
 
 /** What is sent for an event. */
@@ -55,11 +56,12 @@ class Telling {
 
   constructor({ live }: Deps, sessionId: string) {
     this.#mapping = new EventMapping(sessionId)
-    this.#subscription = live.subscribe(sessionId, preview => {
+    const onPreview = (preview: Preview) => {
       if (this.#listeners.size === 0) return
       const events = this.#mapping.preview(preview)
       for (const listener of this.#listeners) listener(events)
-    })
+    }
+    this.#subscription = live.subscribe(sessionId, { onPreview })
   }
 
   /** The number of the last event that was worked out. */

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { storedPrompt, storedSession } from '../../../test/support/session-rows.ts'
 import type { RetentionSettings } from '../config/config.ts'
-import { eventStore, withId } from '../sessions/event-store.ts'
+import { eventStore, withId } from '../sessions/log/event-store.ts'
 import { createRetention } from './retention.ts'
 import { retentionStore } from './store.ts'
 

@@ -103,6 +103,11 @@ export interface RunContext {
    */
   readonly decision: (eventId: string) => Promise<Decision | undefined>
   /**
+   * Puts the prompt aside for so long: end the run without a last event then, as when it is handed over. Whoever goes on with it
+   * finds in the log what it waited for. Absent where nobody could.
+   */
+  readonly putAside?: (ms: number) => Promise<void>
+  /**
    * Uses an allowed tool call up, before it runs: true once. False means that an owner before us had begun to run it. Not
    * for runtimes that hand the decision on: whoever runs the tool sees to that.
    */
@@ -136,6 +141,8 @@ export interface BatchParts {
 export interface Runtime {
   readonly id: string
   readonly capabilities: Capabilities
+  /** A run of it may end where it waits for people: the next one finds in the log and with the provider what it needs. */
+  readonly parks?: true
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
   /** Its models are not those of the gateway: a prompt that names none leaves the choice to it. */

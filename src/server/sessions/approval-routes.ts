@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { approvalRoutes } from '../../contract/approvals.ts'
 import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
-import type { Approvals } from './approvals.ts'
+import type { Approvals } from './waits/approvals.ts'
 
 /** The routes of tool calls that ask. A scoped caller sees those of its owner's sessions. */
 export function serveApprovals(app: FastifyInstance, { approvals }: { approvals: Approvals }): void {

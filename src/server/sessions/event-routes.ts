@@ -7,12 +7,13 @@ import { fastifyPath } from '../http/paths.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
-import type { EventStore } from './event-store.ts'
-import type { LiveEvents } from './live-events.ts'
+import type { EventStore, ListPage } from './log/event-store.ts'
+import type { LiveEvents } from './log/live-events.ts'
+import { lookUntil } from './log/look-until.ts'
+import { writeEventStream } from './log/stream.ts'
+import type { TicketStore } from './log/ticket-store.ts'
 import type { SessionRow } from './session-store.ts'
 import type { Sessions } from './sessions.ts'
-import { writeEventStream } from './stream.ts'
-import type { TicketStore } from './ticket-store.ts'
 
 interface Deps {
   readonly sessions: Sessions
@@ -23,6 +24,16 @@ interface Deps {
   readonly slots: StreamSlots
   readonly shutdown: AbortSignal
 }
+
+interface Wait {
+  readonly id: string
+  readonly seconds: number
+  readonly caller: Caller
+  /** Aborts when the client goes away. */
+  readonly gone: AbortSignal
+}
+
+const nothingYet: ListPage = { data: [], hasMore: false }
 
 const defaultLimit = 100
 /** Above any number that a log can reach. */
@@ -39,13 +50,32 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
     return session
   }
 
-  bind(app, eventRoutes.list, async ({ params, query }, caller) => {
-    const { id } = await withLog(params.session_id, caller)
-    const { order = 'asc', limit = defaultLimit } = query
-    const start = query.after ?? query.page
-    const after = start === undefined ? (order === 'asc' ? 0 : pastTheEnd) : Number(start)
+  /** The page that `look` finds, after up to `seconds` if it is empty at first. */
+  async function awaited(look: () => Promise<ListPage>, { id, seconds, caller, gone }: Wait): Promise<ListPage> {
+    const release = slots.take(caller)
+    const watched = keys.watch(caller)
+    try {
+      const signal = AbortSignal.any([gone, shutdown, watched.signal, AbortSignal.timeout(seconds * 1000)])
+      const some = async () => {
+        const page = await look()
+        return page.data.length > 0 ? page : undefined
+      }
+      return (await lookUntil({ live, sessionId: id, signal, checkMs: 2_000 }, some)) ?? nothingYet
+    } finally {
+      watched.close()
+      release()
+    }
+  }
+
+  bind(app, eventRoutes.list, async ({ params, query }, caller, { signal: gone }) => {
+    const { id, deleted_at } = await withLog(params.session_id, caller)
+    const { order = 'asc', limit = defaultLimit, wait = 0 } = query
+    if (wait > 0 && order === 'desc') throw invalid('wait is for events to come: it goes with order asc')
+    const after = Number(query.after ?? query.page ?? (order === 'asc' ? 0 : pastTheEnd))
     const types = typesOf(query.types ?? query['types[]'])
-    const { data, hasMore } = await store.list({ sessionId: id, after, limit, order, types, ...createdRange(query) })
+    const look = () => store.list({ sessionId: id, after, limit, order, types, ...createdRange(query) })
+    const mayWait = wait > 0 && deleted_at === null
+    const { data, hasMore } = mayWait ? await awaited(look, { id, seconds: wait, caller, gone }) : await look()
     const last = data.at(-1)
     return { data: [...data], next_page: hasMore && last ? String(last.seq) : null }
   })

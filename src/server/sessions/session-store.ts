@@ -1,9 +1,14 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ManagedSession, SandboxStatus, Session, SessionStatus } from '../../contract/sessions.ts'
+import { hint } from '../db/hints.ts'
 import type { ProviderRefs } from '../runtimes/runtime.ts'
-import type { Hold, Queryable } from './event-store.ts'
-import { firstInLine, isHeld } from './prompt-store.ts'
+import type { Hold, Queryable } from './log/event-store.ts'
+import { eventsChannel } from './log/log-page.ts'
+import { firstInLine } from './queue/prompt-store.ts'
 import { type SessionFacts, statusOf } from './status.ts'
+
+/** Tells the owner of a session to look at its row. The payload is the id of the session. */
+export const controlChannel = 'session_control'
 
 export interface NewSession {
   readonly id: string
@@ -49,10 +54,12 @@ export interface SessionRow extends NewSession {
   readonly unfinished: number
   /** A tool call waits for a person. */
   readonly asks: boolean
-  /** The first prompt in line waits for its budget. */
+  /** A budget has stopped the prompt that is first in line. */
   readonly paused: boolean
   readonly last_outcome: SessionFacts['lastOutcome']
 }
+
+const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
 
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `
@@ -64,7 +71,7 @@ const facts = `
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
          exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending') as asks,
-         coalesce((${firstInLine(isHeld, 's.id')}), false) as paused
+         coalesce((${firstInLine(isStopped, 's.id')}), false) as paused
   from sessions s`
 
 /** What an index tells of a status, so that the rest is worked out for few sessions. */
@@ -82,13 +89,9 @@ export function sessionStore(pool: Pool) {
   return {
     async insert(on: Queryable, session: NewSession): Promise<void> {
       const text = `
-        with made as (
-          insert into sessions
-            (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone)
-          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-          returning id, owner_id
-        )
-        select pg_notify('session_events', id || ' 0 1 ' || owner_id) from made`
+        insert into sessions
+          (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
       const { id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone } = session
       const values = [id, owner_id, title, agent, agent_id, agent_version, harness, runtime]
       await on.query({
@@ -96,6 +99,7 @@ export function sessionStore(pool: Pool) {
         text,
         values: [...values, JSON.stringify(environment), timezone],
       })
+      hint(on, eventsChannel, `${id} 0 1 ${owner_id}`)
     },
 
     /** The session, also when it was deleted; undefined when `owner` has none with that id. */
@@ -116,7 +120,7 @@ export function sessionStore(pool: Pool) {
     },
 
     /** Locks the session for the rest of the transaction; undefined when it is not there or was deleted. */
-    async lock(on: PoolClient, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
+    async lock(on: Queryable, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
       const text = 'select next_position, deleted_at from sessions where id = $1 for update'
       const { rows } = await on.query<{ next_position: number; deleted_at: Date | null }>({
         name: 'lock_session',
@@ -126,9 +130,10 @@ export function sessionStore(pool: Pool) {
       return rows[0]
     },
 
-    async advancePosition(on: PoolClient, id: string): Promise<void> {
-      const text = 'update sessions set next_position = next_position + 1 where id = $1'
-      await on.query({ name: 'advance_position', text, values: [id] })
+    /** Says from when on a process may take the session, as its prompts and their waits are now; `taken` positions are used. */
+    async setDue(on: Queryable, id: string, taken = 0): Promise<void> {
+      const text = 'update sessions set next_position = next_position + $2, due_at = session_due(id) where id = $1'
+      await on.query({ name: 'set_due', text, values: [id, taken] })
     },
 
     async list({ owner, agentId, status, withDeleted, cursor, limit }: SessionFilter): Promise<SessionRow[]> {
@@ -186,7 +191,7 @@ export function sessionStore(pool: Pool) {
       await pool.query(text, [id, dataFolder])
     },
 
-    async setDataFolder(on: PoolClient, { sessionId, fence }: Hold, dataFolder: string): Promise<void> {
+    async setDataFolder(on: Queryable, { sessionId, fence }: Hold, dataFolder: string): Promise<void> {
       const text = 'update sessions set data_folder = $3 where id = $1 and fence = $2'
       await on.query(text, [sessionId, fence, dataFolder])
     },
@@ -205,9 +210,7 @@ export function sessionStore(pool: Pool) {
     },
 
     /** Tells the owner of the session, in whatever process, to look at its row. */
-    async notifyOwner(on: PoolClient, id: string): Promise<void> {
-      await on.query(`select pg_notify('session_control', $1)`, [id])
-    },
+    notifyOwner: (on: Queryable, id: string): void => hint(on, controlChannel, id),
 
     /** Those of the given sessions that were deleted, or never existed. */
     async gone(ids: readonly string[]): Promise<string[]> {

@@ -12,14 +12,14 @@ import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import type { Approvals } from './approvals.ts'
-import type { Appended, EventLog } from './event-log.ts'
 import { ignoredWarning } from './ignored-warning.ts'
+import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
 import { modelOfSession } from './prompt-model.ts'
-import type { PromptQueue, PromptWrite } from './prompt-queue.ts'
-import type { PromptStore } from './prompt-store.ts'
+import type { PromptQueue, PromptWrite } from './queue/prompt-queue.ts'
+import type { PromptStore } from './queue/prompt-store.ts'
 import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
+import type { Approvals } from './waits/approvals.ts'
 import { withRoom } from './with-room.ts'
 
 interface Deps {
@@ -165,11 +165,15 @@ export function createSessions(deps: Deps) {
       if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
         throw invalid(`mode "steer" is not possible: the runtime ${row.runtime} cannot steer`)
       }
-      return changing((client, told) =>
-        once(sqlOfClient(client), idempotency, () =>
-          queue.enqueue(client, { id, caller, prompt: { ...prompt, mode } }, told),
-        ),
-      )
+      const target = { id, caller, prompt: { ...prompt, mode } }
+      if (idempotency || mode === 'interrupt')
+        return changing((client, told) =>
+          once(sqlOfClient(client), idempotency, () => queue.enqueue(client, target, told)),
+        )
+      const told: Appended[] = []
+      const promptId = await queue.enqueue(pool, target, told)
+      told.forEach(eventLog.tell)
+      return promptId
     },
 
     /** The model of a prompt that names none. */
@@ -223,7 +227,7 @@ export function createSessions(deps: Deps) {
           await queue.close(client, id, told)
           await deps.approvals.closeWithin(client, id)
           await store.markDeleted(client, id)
-          await store.notifyOwner(client, id)
+          store.notifyOwner(client, id)
         })
       await withRoom(cause => deps.makeRoom(id, cause), recordDeletion)
       await deps.dispose(id)

@@ -16,7 +16,7 @@ const table: readonly Row[] = [
   [true, 1, 'failed', 'running'],
   [true, 2, 'cancelled', 'running'],
   [true, 1, null, 'idle', 'asks'],
-  [false, 1, null, 'pending', 'asks'],
+  [false, 1, null, 'idle', 'asks'],
 ]
 
 for (const [held, waitingPrompts, lastOutcome, status, asks] of table) {

@@ -13,7 +13,8 @@ export interface SessionFacts {
 
 /** The public status of a session. Our choice: the interface gives the words, gaps.md section 5 the rule. */
 export function statusOf({ held, asks, waitingPrompts, lastOutcome }: SessionFacts): SessionStatus {
-  if (held) return asks ? 'idle' : 'running'
+  if (asks) return 'idle'
+  if (held) return 'running'
   if (waitingPrompts > 0) return 'pending'
   return lastOutcome === 'failed' ? 'error' : 'idle'
 }

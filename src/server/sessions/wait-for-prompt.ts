@@ -1,7 +1,7 @@
-import type { LiveEvents } from './live-events.ts'
-import { lookUntil } from './look-until.ts'
-import type { PauseStore } from './pause-store.ts'
-import type { PromptStore } from './prompt-store.ts'
+import type { LiveEvents } from './log/live-events.ts'
+import { lookUntil } from './log/look-until.ts'
+import type { PromptStore } from './queue/prompt-store.ts'
+import type { PauseStore } from './waits/pause-store.ts'
 
 /** Resolves when the prompt has ended, when it waits for a budget (`paused`), or when the signal aborts. */
 export type WaitForPrompt = (

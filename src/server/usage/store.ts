@@ -1,5 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Pool } from 'pg'
+import { isUniqueViolation } from '../db/connect.ts'
+import { copyRows } from '../db/copy-rows.ts'
 import type { UsageTable } from '../db/types.ts'
 import { isAbsent } from '../platform/json.ts'
 
@@ -170,7 +172,7 @@ const settleText = (clock: string) => `
   )
   select scope, scope_id, soft_usd, max_usd, spent_usd, reset_at from settled where is_new`
 
-/** Calls that count for no budget, and for which nothing was held: there is nothing to settle. A third of the cost. */
+/** Calls that count for no budget, some of which may be written already. */
 const noteText = (clock: string) => `
   insert into usage (${columns.join(', ')}, created_at)
   select ${columns.join(', ')}, ${clock} from json_populate_recordset(null::usage, $1)
@@ -191,6 +193,14 @@ export type UsageStore = ReturnType<typeof usageStore>
 export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
   const text = settleText(clock)
   const note = noteText(clock)
+
+  /** Nothing is settled for these. COPY takes half of an insert, but fails where a row is written already. */
+  const add = (rows: readonly UsageRow[]): Promise<unknown> =>
+    copyRows(pool, { table: 'usage', columns, rows }).catch((error: unknown) => {
+      if (!isUniqueViolation(error)) throw error
+      return pool.query({ name: 'note', text: note, values: [JSON.stringify(rows)] })
+    })
+
   return {
     /**
      * Books calls and gives back what was held for them; says whose soft limits were passed. What was settled before is
@@ -198,7 +208,7 @@ export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options 
      */
     async settle({ rows, released }: Ended): Promise<readonly SoftLimitPassed[]> {
       const { free = [], paid = [] } = Object.groupBy(rows, row => (isPaidByNobody(row) ? 'free' : 'paid'))
-      if (free.length > 0) await pool.query({ name: 'note', text: note, values: [JSON.stringify(free)] })
+      if (free.length > 0) await add(free)
       if (paid.length === 0 && released.length === 0) return []
       const values = [JSON.stringify(paid), JSON.stringify(released)]
       return (await pool.query<SoftLimitPassed>({ name: 'settle', text, values })).rows

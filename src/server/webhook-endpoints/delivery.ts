@@ -7,6 +7,7 @@ import { serviceActor } from '../http/caller.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
+import { eventsChannel } from '../sessions/log/log-page.ts'
 import type { Attempt, Claim, DeliveryStore, SentEvent } from './delivery-store.ts'
 import type { EndpointRow, EndpointStore } from './endpoint-store.ts'
 import { type Dispatch, messageOf } from './message.ts'
@@ -107,7 +108,7 @@ export function createDelivery(deps: Deps): Delivery {
     atWork.set(work, claim.endpoint_id)
   }
 
-  notifications.on('session_events', hint => void fresh.add(hint.split(' ')[0] ?? ''))
+  notifications.on(eventsChannel, hint => void fresh.add(hint.split(' ')[0] ?? ''))
   notifications.on(deps.keyChannel, () => void (isOn && quietly(() => disableEnded(deps))()))
   notifications.onReconnect(() => {
     sweptAt = undefined

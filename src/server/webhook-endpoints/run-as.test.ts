@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startWebhookEndpointsApp, told } from '../../../test/support/webhook-endpoints-app.ts'
 import type { ShownEndpoint, WebhookEndpoint } from '../../contract/webhook-endpoints.ts'
+import { transaction } from '../db/connect.ts'
 import { keyStore } from '../keys/store.ts'
 
 const app = await startWebhookEndpointsApp()
@@ -63,8 +64,7 @@ for (const how of ['revoked', 'expired'] as const) {
     await endKey(how)
     await append(session, 'a.second')
     const store = keyStore(pool)
-    const client = await pool.connect()
-    await store.announce(client, 'key_l').finally(() => client.release())
+    await transaction(pool, client => store.announce(client, 'key_l'))
     const shown = await eventually(async () => {
       const { body } = await call<WebhookEndpoint>('ana', `GET ${path}/${id}`)
       return body.status === 'disabled' && body

@@ -1,5 +1,6 @@
-import { DatabaseError, type Pool, type PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
+import { isUniqueViolation } from '../db/connect.ts'
 import type { Sealed } from '../platform/seal.ts'
 
 /** A delivery as its claim writes it. */
@@ -168,10 +169,8 @@ const valuesOf = (row: NewDelivery): unknown[] => [
   row.payload?.key_id,
 ]
 
-const uniqueViolation = '23505'
-
 /** Another request that carries the same signature was first. */
 function noneIfTaken(error: unknown): { readonly rows: readonly { id: string }[] } {
-  if (error instanceof DatabaseError && error.code === uniqueViolation) return { rows: [] }
+  if (isUniqueViolation(error)) return { rows: [] }
   throw error
 }

@@ -39,17 +39,20 @@ export function withinCapabilities(request: CanonicalRequest, { target, note }: 
 }
 
 /** Providers of OpenAI's formats, and Gemini, take temperatures up to 2. */
-const highestTemperature = (protocol: Target['protocol']): number =>
-  isAnthropicFormat(protocol) || protocol === 'bedrock-converse' ? 1 : 2
+function highest(name: 'temperature' | 'top_p' | 'top_k', protocol: Target['protocol']): number {
+  if (name === 'top_k') return Number.POSITIVE_INFINITY
+  return name === 'top_p' || isAnthropicFormat(protocol) || protocol === 'bedrock-converse' ? 1 : 2
+}
 
 /** The request with sampling settings in the ranges that its upstream takes: it would refuse the call otherwise. */
 export function withinSamplingRanges(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
-  const ranges = { temperature: [0, highestTemperature(target.protocol)], top_p: [0, 1], top_k: [0, Infinity] } as const
   const changed: Record<string, unknown> = {}
-  for (const [name, [least, most]] of Object.entries(ranges)) {
+  for (const name of ['temperature', 'top_p', 'top_k'] as const) {
     const value = request[name]
-    if (typeof value !== 'number' || (value >= least && value <= most)) continue
-    changed[name] = Math.min(Math.max(value, least), most)
+    if (typeof value !== 'number') continue
+    const within = Math.min(Math.max(value, 0), highest(name, target.protocol))
+    if (within === value) continue
+    changed[name] = within
     note(name, 'clamped')
   }
   const { temperature, top_p: topP } = request

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import { withClaudeSchema } from './claude-schema.ts'
+import { surveyOf } from './survey.ts'
 
 const claude = targetAt(deploymentAt('http://127.0.0.1:1'), 'claude-opus-5-5')
 const other = targetAt(deploymentAt('http://127.0.0.1:1'), 'kimi-k3')
@@ -11,7 +12,7 @@ function adapted(schema: unknown, target = claude) {
   const notes: string[] = []
   const request = { messages: [], output_config: { effort: 'low', format: { type: 'json_schema', schema } } }
   const note = (path: string, action: string) => void notes.push(`${path}=${action}`)
-  const result = withClaudeSchema(request, { target, note })
+  const result = withClaudeSchema(request, { target, survey: surveyOf(request), note })
   const { output_config: config } = result as typeof request
   return { schema: config.format.schema, isSame: result === request, notes }
 }

@@ -23,6 +23,12 @@ export function placed<T extends object>(part: T, path: string): T {
   return part
 }
 
+/** The same for each of some parts, which must be new ones as well. */
+export function allPlaced<T extends object>(parts: readonly T[], path: string): readonly T[] {
+  for (const part of parts) placed(part, path)
+  return parts
+}
+
 const originOf = (part: unknown): string | undefined =>
   typeof part === 'object' && part !== null ? (part as { readonly [origin]?: string })[origin] : undefined
 

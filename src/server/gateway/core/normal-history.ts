@@ -4,16 +4,19 @@ import { isAnthropicFormat, isClaude, isOpenAiFormat, traitsOf } from '../format
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { sealPrefix } from './reasoning-seal.ts'
+import type { Survey } from './survey.ts'
 
 /** What a step of the normalisation may know, and where it reports what it changed. */
 export interface StepOptions {
   readonly target: Target
+  /** Of the request as it was given. */
+  readonly survey: Survey
   readonly note: (path: string, action: string) => void
 }
 
 /** Images with the media type that their bytes have. */
 export const withImageTypes = (request: CanonicalRequest, options: StepOptions): CanonicalRequest =>
-  withBlocks(request, (block, path) => withImageType(block, path, options))
+  options.survey.hasImages ? withBlocks(request, (block, path) => withImageType(block, path, options)) : request
 
 function withImageType(block: Json, path: string, options: StepOptions): Json {
   const { target, note } = options
@@ -56,8 +59,11 @@ function withBlocks(request: CanonicalRequest, change: (block: Json, path: strin
 }
 
 /** Claude checks the signatures of thinking, and no upstream of Anthropic's format reads what this gateway sealed. */
-export function withoutForeignThinking(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
-  if (!isAnthropicFormat(target.protocol)) return request
+export function withoutForeignThinking(
+  request: CanonicalRequest,
+  { target, survey, note }: StepOptions,
+): CanonicalRequest {
+  if (!survey.hasThinking || !isAnthropicFormat(target.protocol)) return request
   const toClaude = isClaude(target)
   const isForeign = (block: unknown): boolean => {
     const { type, signature, data } = recordOf(block)
@@ -93,7 +99,8 @@ export function withPossibleThinking(request: CanonicalRequest, { target, note }
 }
 
 /** Calls with different ids, each result under the id of its call, and as text the results that no call precedes. */
-export function withMatchedCalls(request: CanonicalRequest, { note }: StepOptions): CanonicalRequest {
+export function withMatchedCalls(request: CanonicalRequest, { survey, note }: StepOptions): CanonicalRequest {
+  if (survey.isMatched) return request
   const calls = new CallIds()
   const matched = (block: unknown, path: string): unknown => {
     if (!isRecord(block)) return block

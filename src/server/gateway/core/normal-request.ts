@@ -16,6 +16,7 @@ import {
   withToolsOfHistory,
   withTrimmedPrefill,
 } from './normal-history.ts'
+import { surveyOf } from './survey.ts'
 import { type ToolNames, withLegalNames } from './tool-names.ts'
 
 /** A canonical request as the formats may write it for one target. */
@@ -52,12 +53,12 @@ const steps: readonly Step[] = [
  */
 export function normalRequest(request: CanonicalRequest, target: Target, names: OwnNames = {}): NormalRequest {
   const degraded: Degradation[] = []
-  const normal = steps.reduce((last, step) => {
-    const note = (path: string, action: string): void =>
-      void degraded.push(...inOwnNames([{ path, action }], names, last))
-    return step(last, { target, note })
-  }, request)
-  return { ...withLegalNames(normal, target.protocol), degraded }
+  const survey = surveyOf(request)
+  let normal = request
+  const note = (path: string, action: string): void =>
+    void degraded.push(...inOwnNames([{ path, action }], names, normal))
+  for (const step of steps) normal = step(normal, { target, survey, note })
+  return { ...withLegalNames(normal, survey.toolNames, target.protocol), degraded }
 }
 
 const billingHeader = 'x-anthropic-billing-header'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isRecord, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
+import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
 import type { AnswerEvent } from './answer-event.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
@@ -36,11 +36,14 @@ const unchanged: ToolNames = new Map()
 
 /**
  * Renames the tools that the protocol refuses, everywhere in the request alike. Equal requests get equal names on every
- * replica, and no name that another tool has.
+ * replica, and no name that another tool has. `given` are all names of tools in the request.
  */
-export function withLegalNames(request: CanonicalRequest, protocol: Target['protocol']): Named {
+export function withLegalNames(
+  request: CanonicalRequest,
+  given: ReadonlySet<string>,
+  protocol: Target['protocol'],
+): Named {
   const rule = rules[protocol]
-  const given = namesIn(request)
   const illegal = [...given].filter(name => !rule.pattern.test(name))
   if (illegal.length === 0) return { request, names: unchanged }
   const taken = new Set(given)
@@ -51,17 +54,6 @@ export function withLegalNames(request: CanonicalRequest, protocol: Target['prot
     sent.set(name, legal)
   }
   return { request: renamed(request, sent), names: new Map([...sent].map(([name, legal]) => [legal, name])) }
-}
-
-/** All names of tools in a request, without empty ones: those are for the format to refuse. */
-function namesIn({ tools, tool_choice: choice, messages }: CanonicalRequest): Set<string> {
-  const names = new Set(recordsOf(tools).map(({ name }) => textOf(name)))
-  names.add(textOf(recordOf(choice)['name']))
-  for (const message of recordsOf(messages)) {
-    for (const { type, name } of recordsOf(message['content'])) if (type === 'tool_use') names.add(textOf(name))
-  }
-  names.delete('')
-  return names
 }
 
 /** A likeness of the name with a hash of all of it; a longer hash where another tool has that name. */

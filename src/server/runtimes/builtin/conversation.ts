@@ -18,6 +18,13 @@ export interface OpenToolUse {
   readonly permission: string
 }
 
+/** Requests for one answer that have failed so far. */
+export interface FailedTries {
+  readonly count: number
+  /** When the first of them was told, in milliseconds of the Unix epoch. */
+  readonly since: number
+}
+
 export interface UsageTotals {
   readonly input_tokens: number
   readonly output_tokens: number
@@ -37,6 +44,7 @@ export class Conversation {
   readonly #asked = new Set<string>()
   #isWaiting = false
   #openRequest: string | undefined
+  #failed: FailedTries | undefined
   #usage: UsageTotals = noUsage
 
   add(event: NewEvent): void {
@@ -65,8 +73,12 @@ export class Conversation {
       case 'session.status_running':
         this.#isWaiting = false
         break
+      case 'session.error':
+        this.#failedAgain(event)
+        break
       case 'span.model_request_end':
         this.#openRequest = undefined
+        if (!event['is_error']) this.#failed = undefined
         this.#usage = addUsage(this.#usage, event['model_usage'])
         break
       default:
@@ -96,6 +108,18 @@ export class Conversation {
   /** The event id of a model request that has no recorded end. */
   get openRequest(): string | undefined {
     return this.#openRequest
+  }
+
+  /** The tries of the next step that a run before this one has made; undefined for none. */
+  get failedTries(): FailedTries | undefined {
+    return this.#failed
+  }
+
+  #failedAgain(event: NewEvent): void {
+    const { retry_status: retry } = (event['error'] ?? {}) as { retry_status?: { type?: string; attempt?: number } }
+    const at = Date.parse(String(event['processed_at'] ?? ''))
+    if (retry?.type !== 'retrying' || Number.isNaN(at)) this.#failed = undefined
+    else this.#failed = { count: Number(retry.attempt ?? 1), since: this.#failed?.since ?? at }
   }
 
   /** Tokens of all model requests of the session, and of one more. */

@@ -217,6 +217,34 @@ test('C1: Retry-After is honoured up to 60 s, as seconds and as a date', async (
   assert.ok(dated.waitedMs() > 15_000 && dated.waitedMs() < 22_000, `waited ${dated.waitedMs()} ms`)
 })
 
+test('a long wait puts the prompt aside; the run that goes on counts the tries before it', async () => {
+  const asides: number[] = []
+  const context = { putAside: async (ms: number) => void asides.push(ms) }
+  const rig = createRig([{ status: 429, headers: { 'retry-after': '20' } }, { status: 429, headers: {} }, 'done'])
+  const stored = (events: readonly NewEvent[]) =>
+    events.map(event => ({ ...event, processed_at: new Date(Date.now() - 30_000).toISOString() }))
+  const first = await runOn(rig, [asked], context)
+  assert.deepEqual(
+    first.slice(-2).map(({ type }) => type),
+    ['span.model_request_end', 'session.error'],
+  )
+  assert.ok(asides.length === 1 && (asides[0] ?? 0) >= 20_000 && rig.waitedMs() === 0, String(asides))
+  const second = await runOn(rig, stored(first), context)
+  assert.deepEqual(
+    retryStatusesOf(second).map(({ type, attempt }) => [type, attempt]),
+    [1, 2].map(attempt => ['retrying', attempt]),
+  )
+  assert.equal(second.at(-1)?.type, 'session.status_idle')
+})
+
+test('a run that goes on after ten minutes of failures gives the step up', async () => {
+  const rig = createRig([{ status: 529, headers: {} }])
+  const processed_at = new Date(Date.now() - 601_000).toISOString()
+  const error = { type: 'model_overloaded_error', message: 'busy', retry_status: { type: 'retrying', attempt: 2 } }
+  const log = await runOn(rig, [asked, { type: 'session.error', error, processed_at }])
+  assert.equal(errorsOf(log).at(-1)?.retry_status.type, 'exhausted')
+})
+
 test('C1: every other refusal ends the run at once', async () => {
   const final: Step[] = [
     ...[400, 401, 403, 404, 408, 409, 413, 422].map(status => ({ status, headers: { 'retry-after': '1' } })),

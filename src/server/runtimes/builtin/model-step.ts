@@ -19,9 +19,10 @@ const lookMs = 500
  */
 export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
   const { context } = run
-  const begunMs = performance.now()
+  const before = run.conversation.failedTries
+  const begunMs = performance.now() - (before ? Math.max(0, Date.now() - before.since) : 0)
   let waitedMs = 0
-  for (let count = 1; ; count++) {
+  for (let count = (before?.count ?? 0) + 1; ; count++) {
     const startId = newId('evt')
     const { result, ids, body } = yield* request(run, startId)
     if (context.signal.aborted || 'cutShort' in result) {
@@ -104,8 +105,15 @@ function cutShort({ context, conversation }: Run, startId: string, { result, ids
   ]
 }
 
-/** Waits; false when the run was stopped, or must be handed over, before the time was up. */
+/** Shorter waits cost less than another owner's look at the log. */
+const shortMs = 5_000
+
+/** Waits; false when the run was put aside or stopped, or must be handed over, before the time was up. */
 async function waited({ context, deps: { wait = pause } }: Run, waitMs: number): Promise<boolean> {
+  if (context.putAside && waitMs >= shortMs && !context.signal.aborted) {
+    await context.putAside(waitMs)
+    return false
+  }
   const mayGoOn = () => !context.signal.aborted && !context.isDraining()
   for (let leftMs = waitMs; leftMs > 0 && mayGoOn(); leftMs -= lookMs)
     await wait(Math.min(leftMs, lookMs), context.signal)

@@ -15,6 +15,7 @@ const defaultMaxTurns = 100
 export function builtinRuntime(deps: BuiltinDeps): Runtime {
   return {
     id: 'builtin',
+    parks: true,
     capabilities: {
       streaming: true,
       interrupt: true,

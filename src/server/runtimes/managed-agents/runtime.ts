@@ -38,6 +38,7 @@ export function managedAgentsRuntime(parts: Parts): Runtime {
   const { outbound, endpoint, capabilities, wait } = parts
   return {
     id: endpoint.id,
+    parks: true,
     capabilities,
     async *run(session, prompt, context) {
       const api = managedAgentsApi(outbound, endpoint)

@@ -32,7 +32,7 @@ export const chatClient: ClientFormat = (request, context) => {
     isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),
     extras,
   })
-  noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
+  noteUnused(request, { used, extras }, note)
   // The field that took the place of `user` names the caller where both are given.
   if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
   const writer = createChatWriter({

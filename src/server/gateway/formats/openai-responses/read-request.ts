@@ -132,7 +132,7 @@ function noteDropped(request: Json, { extras, chain }: Carried, note: Note): voi
   const carried = new Set<unknown>(['reasoning.encrypted_content', ...('logprobs' in extras ? [logprobs] : [])])
   for (const [at, part] of listOf(request['include']).entries()) if (!carried.has(part)) note(`include.${at}`)
   if (request['store'] === true && !chain?.isKept) note('store', 'not_kept')
-  noteUnused(request, new Set([...used, ...Object.keys(extras)]), note)
+  noteUnused(request, { used, extras }, note)
   // The field that took the place of `user` names the caller where both are given.
   if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
 }

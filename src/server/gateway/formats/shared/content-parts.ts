@@ -1,6 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
-import { placed } from '../../core/degradations.ts'
+import { allPlaced } from '../../core/degradations.ts'
 import type { Note } from './settings.ts'
 import { toolCallId } from './tools.ts'
 
@@ -75,13 +75,19 @@ function fileSource({ data, url, title }: FileParts, path: string): Json | undef
 }
 
 /** Blocks of which the last has the mark that `holder`, a message or a call's result, carries for all of them. */
-export const markedAtEnd = (blocks: readonly Block[], holder: Json): readonly Block[] =>
-  blocks.map((block, at) => (at === blocks.length - 1 ? { ...cacheMark(holder), ...block } : block))
+export function markedAtEnd(blocks: readonly Block[], holder: Json): readonly Block[] {
+  const mark = cacheMark(holder)
+  return mark === unmarked
+    ? blocks
+    : blocks.map((block, at) => (at === blocks.length - 1 ? { ...mark, ...block } : block))
+}
+
+const unmarked: Json = {}
 
 /** A mark of the client's where its prompt may be cached. */
 export function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Json): Json {
   if (isRecord(own)) return { cache_control: own }
-  return isRecord(breakpoint) ? { cache_control: { type: 'ephemeral' } } : {}
+  return isRecord(breakpoint) ? { cache_control: { type: 'ephemeral' } } : unmarked
 }
 
 /** An object as the text of a tool call's arguments holds it; anything else is wrapped and taken down. */
@@ -105,11 +111,11 @@ export function contentBlocks(
   partBlocks: (part: Json, path: string) => readonly Block[],
 ): readonly Block[] {
   if (isAbsent(content)) return []
-  if (typeof content === 'string') return textBlocks(content).map(block => placed(block, path))
+  if (typeof content === 'string') return allPlaced(textBlocks(content), path)
   if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
   return content.flatMap((part, at) => {
     const own = `${path}.${at}`
-    return partBlocks(recordOf(part), own).map(block => placed(block, own))
+    return allPlaced(partBlocks(recordOf(part), own), own)
   })
 }
 

@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import type { Json } from '../../../platform/json.ts'
 import type { ClientContext } from '../../core/client-format.ts'
-import { placed, placeOfMessage } from '../../core/degradations.ts'
+import { allPlaced, placed, placeOfMessage } from '../../core/degradations.ts'
 import { type Block, textBlocks } from './content-parts.ts'
 import { withExtras } from './extras.ts'
 import type { Note } from './settings.ts'
@@ -67,8 +67,6 @@ export function createConversation(note: Note, takesSystemTurns = false): Conver
   }
 }
 
-const allPlaced = (blocks: readonly Block[], path: string): readonly Block[] => blocks.map(block => placed(block, path))
-
 const messageOf = ({ role, blocks }: Turn): Message => placed({ role, content: blocks }, placeOfMessage(blocks[0]))
 
 function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
@@ -83,6 +81,7 @@ function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
  * between, and Anthropic's format refuses that.
  */
 function resultsAfterCalls(turns: Turn[]): Turn[] {
+  if (turns.every(areResultsInPlace)) return turns
   const results = resultsByCaller(turns)
   if (results.size === 0) return turns
   const placed = new Set([...results.values()].flat())
@@ -94,6 +93,25 @@ function resultsAfterCalls(turns: Turn[]): Turn[] {
   }
   return arranged
 }
+
+/** With more results in a turn, a look at each pair would take longer than arranging them. */
+const fewResults = 16
+
+/** True for a turn whose few results stand at its head, one for each of some calls in the turn before. */
+function areResultsInPlace({ blocks }: Turn, at: number, turns: readonly Turn[]): boolean {
+  const results = blocks.filter(isResult)
+  if (results.length === 0) return true
+  const calls = turns[at - 1]?.blocks.filter(({ type }) => type === 'tool_use') ?? []
+  if (Math.max(results.length, calls.length) > fewResults) return false
+  return results.every(
+    (result, index) =>
+      result === blocks[index] &&
+      calls.some(({ id }) => id === result['tool_use_id']) &&
+      results.findIndex(({ tool_use_id: id }) => id === result['tool_use_id']) === index,
+  )
+}
+
+const isResult = ({ type }: Block): boolean => type === 'tool_result'
 
 /** The results of the calls in each turn. One without a call before it belongs to none. */
 function resultsByCaller(turns: readonly Turn[]): ReadonlyMap<Turn, readonly Block[]> {

@@ -59,9 +59,9 @@ interface SamplingRules {
 }
 
 function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules): Json {
-  const given = Object.entries({ temperature: settings.temperature, top_p: settings.top_p, top_k: settings.top_k })
   const kept: Record<string, number> = {}
-  for (const [name, value] of given) {
+  for (const name of ['temperature', 'top_p', 'top_k'] as const) {
+    const value = settings[name]
     if (isAbsent(value)) continue
     if (typeof value !== 'number') throw invalid(`${name} must be a number`)
     if (isRefused || thinks) note(name)
@@ -175,10 +175,17 @@ const idle: Readonly<Record<string, readonly unknown[]>> = {
   top_logprobs: [0],
 }
 
+interface Used {
+  readonly used: ReadonlySet<string>
+  /** Its fields went into the request as they are. */
+  readonly extras: Json
+}
+
 /** Takes down every field of `request` that was given, asks for something and was not used. */
-export function noteUnused(request: Json, used: ReadonlySet<string>, note: Note): void {
-  for (const [name, value] of Object.entries(request)) {
-    if (isAbsent(value) || used.has(name) || idle[name]?.includes(value)) continue
+export function noteUnused(request: Json, { used, extras }: Used, note: Note): void {
+  for (const name in request) {
+    const value = request[name]
+    if (isAbsent(value) || used.has(name) || Object.hasOwn(extras, name) || idle[name]?.includes(value)) continue
     note(name.replaceAll(/[^\w.-]/g, '_').slice(0, 60))
   }
 }

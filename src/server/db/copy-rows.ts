@@ -1,0 +1,59 @@
+import { finished } from 'node:stream/promises'
+import type { Pool } from 'pg'
+import { from } from 'pg-copy-streams'
+import { isAbsent } from '../platform/json.ts'
+import { asUnavailable } from './connect.ts'
+
+interface Given<Row> {
+  readonly table: string
+  readonly columns: readonly (keyof Row & string)[]
+  readonly rows: readonly Row[]
+}
+
+/**
+ * Adds rows with COPY, all or none: half of what the database spends on an insert of a JSON document. Columns that are
+ * not named get their defaults. Rejects as a query of the pool does.
+ */
+export async function copyRows<Row>(pool: Pool, { table, columns, rows }: Given<Row>): Promise<void> {
+  const client = await pool.connect()
+  let isClean = false
+  try {
+    const stream = client.query(from(`copy ${table} (${columns.join(', ')}) from stdin`))
+    stream.end(copyText(columns, rows))
+    await finished(stream)
+    isClean = true
+  } catch (error) {
+    // The server has answered, and takes the next statement.
+    isClean = asUnavailable(error) === error
+    throw asUnavailable(error)
+  } finally {
+    client.release(!isClean)
+  }
+}
+
+/** The text format of COPY: columns between tabs, rows on lines of their own. */
+export function copyText<Row>(columns: readonly (keyof Row & string)[], rows: readonly Row[]): string {
+  let text = ''
+  for (const row of rows) {
+    let separator = ''
+    for (const column of columns) {
+      text += separator + fieldOf(row[column])
+      separator = '\t'
+    }
+    text += '\n'
+  }
+  return text
+}
+
+function fieldOf(value: unknown): string {
+  if (isAbsent(value)) return '\\N'
+  if (typeof value === 'string') return escaped(value)
+  return typeof value === 'object' ? escaped(JSON.stringify(value)) : String(value)
+}
+
+const special = /[\\\t\n\r]/
+
+const names: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+const escaped = (text: string): string =>
+  special.test(text) ? text.replaceAll(/[\\\t\n\r]/g, found => names[found] ?? found) : text

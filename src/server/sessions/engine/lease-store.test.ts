@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client, type Pool } from 'pg'
+import { freshDatabase } from '../../../../test/support/database.ts'
+import { startPrompt, storedPrompt, storedSession } from '../../../../test/support/session-rows.ts'
+import { ownerLock } from '../../db/notifications.ts'
+import { sessionStore } from '../session-store.ts'
+import { leaseStore } from './lease-store.ts'
+
+const database = await freshDatabase()
+const leases = leaseStore(database.pool)
+
+const session = () => storedSession(database.pool)
+const expire = (id: string) =>
+  database.pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [id])
+const rowOf = async (id: string) => {
+  const text = 'select lease_owner, sandbox_status, fence from sessions where id = $1'
+  const { rows } = await database.pool.query<{ lease_owner: string | null; sandbox_status: string; fence: number }>(
+    text,
+    [id],
+  )
+  return rows[0]
+}
+
+/** A session whose prompt runs under an owner. */
+async function running(owner: string): Promise<string> {
+  const id = await session()
+  const promptId = await storedPrompt(database.pool, id, { position: 1 })
+  await leases.take(id, owner)
+  await startPrompt(database.pool, promptId, 'run_1')
+  return id
+}
+
+test('of many owners that want a session at once, one gets it', async () => {
+  const id = await session()
+  const taken = await Promise.all(Array.from({ length: 20 }, (_, at) => leases.take(id, `owner-${at}`)))
+  assert.equal(taken.filter(Boolean).length, 1)
+})
+
+test('every new owner has a higher fence, and knows whether the one before was cut off', async () => {
+  const id = await session()
+  const first = await leases.take(id, 'one')
+  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false, first: null })
+  await expire(id)
+  const second = await leases.take(id, 'two')
+  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true, first: null })
+  if (second) await leases.handOver(second)
+  assert.deepEqual(await leases.take(id, 'three'), { sessionId: id, fence: 3, wasAbandoned: false, first: null })
+})
+
+test('a renewal that comes just after the lease was given back leaves it free for the next owner', async () => {
+  const id = await session()
+  const held = await leases.take(id, 'one')
+  assert.ok(held)
+  await leases.handOver(held)
+  assert.deepEqual(await leases.renew([held]), [])
+  assert.ok(await leases.take(id, 'two'))
+})
+
+test('a lease cannot be renewed or given back by an owner before', async () => {
+  const id = await session()
+  const first = await leases.take(id, 'one')
+  await expire(id)
+  const second = await leases.take(id, 'two')
+  assert.ok(first && second)
+  assert.deepEqual(await leases.renew([first]), [])
+  await leases.handOver(first)
+  assert.equal((await rowOf(id))?.lease_owner, 'two')
+  assert.deepEqual(await leases.renew([first, second]), [id])
+})
+
+test('a deleted session can neither be taken nor kept', async () => {
+  const id = await session()
+  const held = await leases.take(id, 'one')
+  const client = await database.pool.connect()
+  await sessionStore(database.pool).markDeleted(client, id)
+  client.release()
+  assert.deepEqual(held && (await leases.renew([held])), [])
+  assert.equal(await leases.take(id, 'two'), undefined)
+})
+
+test('sessions of a process that is gone are free at once, those of a connected one are not', async t => {
+  const dead = await running('dead')
+  const alive = await running('alive')
+  const connection = new Client({ connectionString: database.url })
+  await connection.connect()
+  t.after(() => connection.end())
+  await connection.query(`select pg_advisory_lock(${ownerLock})`, ['alive'])
+  await leases.expireDeadOwners({ silentForMs: 0 })
+  assert.equal((await leases.take(dead, 'next'))?.wasAbandoned, true)
+  assert.equal(await leases.take(alive, 'next'), undefined)
+})
+
+test('a process that lost its connection but goes on renewing keeps its sessions', async () => {
+  const id = await running('cut-off')
+  await leases.expireDeadOwners({ silentForMs: 5_000 })
+  assert.equal(await leases.take(id, 'next'), undefined)
+})
+
+test('what a dead process left without work counts as handed over', async () => {
+  const id = await session()
+  await leases.take(id, 'gone')
+  await sessionStore(database.pool).markSandboxRunning(id)
+  await leases.expireDeadOwners({ silentForMs: 0 })
+  const row = await rowOf(id)
+  assert.deepEqual([row?.lease_owner, row?.sandbox_status], [null, 'stopped'])
+})
+
+test('a sandbox is shown as running only while the session has an owner', async () => {
+  const id = await session()
+  const { markSandboxRunning } = sessionStore(database.pool)
+  await markSandboxRunning(id)
+  assert.equal((await rowOf(id))?.sandbox_status, 'none')
+  const held = await leases.take(id, 'one')
+  await markSandboxRunning(id)
+  assert.equal((await rowOf(id))?.sandbox_status, 'running')
+  if (held) await leases.handOver(held)
+  assert.equal((await rowOf(id))?.sandbox_status, 'stopped')
+})
+
+/** Sessions with a prompt each, the oldest first. */
+async function waitingSessions(pool: Pool, count: number) {
+  const waiting: { readonly id: string; readonly promptId: string }[] = []
+  for (let at = 0; at < count; at++) {
+    const id = await storedSession(pool)
+    waiting.push({ id, promptId: await storedPrompt(pool, id, { position: 1 }) })
+  }
+  return waiting
+}
+
+const idsOf = (taken: readonly { readonly sessionId: string }[]) => taken.map(({ sessionId }) => sessionId).sort()
+
+test('sessions with work that nobody does are taken together, first what was cut off, then what waits for the longest time', async () => {
+  const { pool } = await freshDatabase()
+  const { take, takeOldest } = leaseStore(pool)
+  const [first, second, third, cutOff] = await waitingSessions(pool, 4)
+  await storedSession(pool)
+  assert.ok(cutOff && first && second && third)
+  await take(cutOff.id, 'gone')
+  await startPrompt(pool, cutOff.promptId, 'run_1')
+  await pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [
+    cutOff.id,
+  ])
+  await take(second.id, 'somebody')
+  const taken = await takeOldest(2, 'one')
+  assert.deepEqual(idsOf(taken), [cutOff.id, first.id].sort())
+  assert.deepEqual(
+    taken.map(({ sessionId, fence, wasAbandoned }) => [sessionId === cutOff.id, fence, wasAbandoned]).sort(),
+    [
+      [false, 1, false],
+      [true, 2, true],
+    ],
+  )
+  assert.deepEqual(idsOf(await takeOldest(10, 'one')), [third.id], 'idle ones, and those of others, are left alone')
+  assert.deepEqual(await takeOldest(10, 'two'), [])
+})
+
+test('a session with many prompts takes one place among the oldest', async () => {
+  const { pool } = await freshDatabase()
+  const [busy, other] = await waitingSessions(pool, 2)
+  assert.ok(busy && other)
+  for (let position = 2; position <= 5; position++) await storedPrompt(pool, busy.id, { position })
+  await pool.query(`update prompts set created_at = created_at - interval '1 hour' where session_id = $1`, [busy.id])
+  assert.deepEqual(idsOf(await leaseStore(pool).takeOldest(2, 'one')), [busy.id, other.id].sort())
+})
+
+test('of many owners that look at once, each session goes to one', async () => {
+  const { pool } = await freshDatabase()
+  const { takeOldest } = leaseStore(pool)
+  const waiting = await waitingSessions(pool, 20)
+  const owners = Array.from({ length: 5 }, (_, at) => `owner-${at}`)
+  const taken: string[] = []
+  // Those who look at the same rows pass over what another is about to take, so it may need several looks.
+  while (taken.length < waiting.length) {
+    const found = await Promise.all(owners.map(owner => takeOldest(4, owner)))
+    taken.push(...idsOf(found.flat()))
+    assert.ok(found.flat().length > 0, 'somebody finds something')
+  }
+  assert.deepEqual(taken.sort(), waiting.map(({ id }) => id).sort())
+})

@@ -1,0 +1,157 @@
+import type { Notifications } from '../../db/notifications.ts'
+import type { Log } from '../../platform/log.ts'
+import { every } from '../../platform/timers.ts'
+import type { Writer } from '../log/event-log.ts'
+import type { PromptStore } from '../queue/prompt-store.ts'
+import { controlChannel } from '../session-store.ts'
+import type { LeaseStore, TakenLease } from './lease-store.ts'
+
+/** A session that this process runs. */
+export interface HeldSession extends TakenLease, Writer {
+  /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */
+  onStop: (runId: string) => void
+}
+
+interface Held extends HeldSession {
+  readonly takenAt: number
+  /** When the request was sent that took or renewed the lease last: it lives longer than that by the database clock. */
+  renewedAt: number
+  readonly abandon: AbortController
+}
+
+interface LeasePace {
+  /** Short enough that a stop request whose hint was lost still acts within 2 s. */
+  readonly renewMs: number
+  /** An owner that cannot renew stops its work before the lease of 15 s ends elsewhere. */
+  readonly selfStopMs: number
+  readonly watchMs: number
+}
+
+const usualPace: LeasePace = { renewMs: 2_000, selfStopMs: 10_000, watchMs: 1_000 }
+
+/** The sessions that this process holds: takes leases, renews them, and says when one is lost. */
+export class Leases {
+  readonly #held = new Map<string, Held>()
+  readonly #store: LeaseStore
+  readonly #prompts: PromptStore
+  readonly #owner: string
+  readonly #log: Log
+  readonly #stopRenewing: () => Promise<void>
+  readonly #watch: NodeJS.Timeout
+  readonly #pace: LeasePace
+
+  constructor(deps: {
+    store: LeaseStore
+    prompts: PromptStore
+    notifications: Notifications
+    owner: string
+    log: Log
+    pace?: LeasePace
+  }) {
+    this.#pace = deps.pace ?? usualPace
+    this.#store = deps.store
+    this.#prompts = deps.prompts
+    this.#owner = deps.owner
+    this.#log = deps.log
+    deps.notifications.on(controlChannel, sessionId => void this.#obey(sessionId))
+    this.#stopRenewing = every(this.#pace.renewMs, () => this.#renew())
+    // Besides the renewal, which a database that does not answer at all can hold up for longer than a lease lives.
+    this.#watch = setInterval(() => this.#loseStale(), this.#pace.watchMs)
+    this.#watch.unref()
+  }
+
+  /** Takes the session; undefined when somebody else runs it, or it is gone. */
+  async take(sessionId: string): Promise<HeldSession | undefined> {
+    const takenAt = performance.now()
+    const lease = await this.#store.take(sessionId, this.#owner)
+    return lease && this.#hold(lease, takenAt)
+  }
+
+  /** Takes the first of these sessions that have work which nobody does, up to a limit. */
+  async takeHeard(sessionIds: readonly string[], limit: number): Promise<HeldSession[]> {
+    const takenAt = performance.now()
+    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
+  }
+
+  /** Takes sessions with work that nobody does, up to a limit. */
+  async takeOldest(limit: number): Promise<HeldSession[]> {
+    const takenAt = performance.now()
+    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
+  }
+
+  #hold(lease: TakenLease, takenAt: number): HeldSession {
+    const abandon = new AbortController()
+    const held: Held = {
+      ...lease,
+      takenAt,
+      renewedAt: takenAt,
+      abandon,
+      lost: abandon.signal,
+      // A process that was paused gets here before its timers have seen how late it is.
+      mayWrite: () => {
+        if (this.#isStale(held)) this.#lose(held)
+        return !abandon.signal.aborted
+      },
+      onStop: () => undefined,
+    }
+    this.#held.set(lease.sessionId, held)
+    return held
+  }
+
+  /** Forgets a session whose lease was released or lost. */
+  drop(session: HeldSession): void {
+    if (this.#held.get(session.sessionId)?.fence === session.fence) this.#held.delete(session.sessionId)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#watch)
+    await this.#stopRenewing()
+  }
+
+  /** Renews all leases, and looks for stop requests whose hint was lost. */
+  async #renew(): Promise<void> {
+    const startedAt = performance.now()
+    // A lease that was just taken lives long enough, and most sessions end before.
+    const all = [...this.#held.values()]
+    const before = all.filter(({ takenAt }) => startedAt - takenAt > this.#pace.renewMs)
+    try {
+      const ours = new Set(before.length > 0 ? await this.#store.renew(before) : [])
+      for (const held of before) {
+        if (ours.has(held.sessionId)) held.renewedAt = startedAt
+        else this.#lose(held)
+      }
+      if (all.length === 0) return
+      for (const { session_id, run_id } of await this.#prompts.stopRequests(all))
+        this.#held.get(session_id)?.onStop(run_id)
+    } catch (cause) {
+      this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
+    }
+  }
+
+  #loseStale(): void {
+    for (const held of this.#held.values()) if (this.#isStale(held)) this.#lose(held)
+  }
+
+  #isStale({ renewedAt }: Held): boolean {
+    return performance.now() - renewedAt > this.#pace.selfStopMs
+  }
+
+  /** A hint that the session was deleted, or that its prompt must stop. */
+  async #obey(sessionId: string): Promise<void> {
+    const held = this.#held.get(sessionId)
+    if (!held) return
+    const startedAt = performance.now()
+    try {
+      if ((await this.#store.renew([held])).length === 0) return this.#lose(held)
+      held.renewedAt = startedAt
+      for (const { run_id } of await this.#prompts.stopRequests([held])) held.onStop(run_id)
+    } catch (cause) {
+      this.#log.debug({ err: cause }, 'could not follow a control hint; the next renewal will')
+    }
+  }
+
+  #lose(held: Held): void {
+    this.drop(held)
+    held.abandon.abort()
+  }
+}

@@ -1,0 +1,65 @@
+import type { Pool } from 'pg'
+import type { SessionEvent } from '../../../contract/events.ts'
+import { appended, columnsOf, type Hold, type NamedEvent, type Queryable, type StoredRow } from '../log/event-store.ts'
+
+/** How the prompts of a run, and its session, stand once it has ended. */
+export interface EndState {
+  readonly state: 'done' | 'error' | 'cancelled'
+  readonly outcome: 'completed' | 'failed' | 'cancelled'
+}
+
+export interface Ended {
+  /** Undefined when a later fence owns the session, or it was deleted. */
+  readonly events: SessionEvent[] | undefined
+  /** The lease was given back: no prompt can be worked on. */
+  readonly isReleased: boolean
+}
+
+interface EndRow {
+  readonly seqs: number[] | null
+  readonly times: Date[]
+  readonly owner_id: string | null
+  readonly is_released: boolean | null
+}
+
+const beginText = 'select * from begin_run($1, $2, $3, $4, $5, $6, $7, $8)'
+const endText = 'select * from end_run($1, $2, $3, $4, $5, $6, $7, $8)'
+
+/** Begin and end of a run, one statement each. */
+export type RunStore = ReturnType<typeof runStore>
+
+export function runStore(pool: Pool) {
+  return {
+    /** Marks a waiting prompt as running, with the events that say so. Undefined as `appendHeld`. */
+    async begin(
+      { sessionId, fence }: Hold,
+      { promptId, runId }: { readonly promptId: string; readonly runId: string },
+      events: readonly NamedEvent[],
+      on: Queryable = pool,
+    ): Promise<SessionEvent[] | undefined> {
+      const values = [sessionId, fence, promptId, runId, ...columnsOf(events)]
+      const { rows } = await on.query<StoredRow>({ name: 'begin_run', text: beginText, values })
+      return appended(on, sessionId, events, rows)
+    },
+
+    /** Ends every running prompt of the session and closes its questions, with the last events of the run. */
+    async end(
+      { sessionId, fence }: Hold,
+      { state, outcome }: EndState,
+      events: readonly NamedEvent[],
+      on: Queryable = pool,
+    ): Promise<Ended> {
+      const values = [sessionId, fence, state, outcome, ...columnsOf(events)]
+      const { rows } = await on.query<EndRow>({ name: 'end_run', text: endText, values })
+      const [{ seqs, times, owner_id, is_released } = nothingStored] = rows
+      const stored = (seqs ?? []).map((seq, at) => ({
+        seq: Number(seq),
+        created_at: times[at] ?? new Date(),
+        owner_id,
+      }))
+      return { events: appended(on, sessionId, events, stored), isReleased: is_released ?? false }
+    },
+  }
+}
+
+const nothingStored: EndRow = { seqs: null, times: [], owner_id: null, is_released: false }

@@ -1,0 +1,283 @@
+import { statusOfCode } from '../../../contract/errors.ts'
+import { askedBy, type BudgetReached, budgetReached, endsRun, type NewEvent } from '../../../contract/events.ts'
+import { AppError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Log } from '../../platform/log.ts'
+import {
+  type BatchParts,
+  failed,
+  type ProviderRefs,
+  partsOf,
+  type RunContext,
+  type RunSession,
+  type Runtime,
+  RuntimeFailure,
+  stopped,
+} from '../../runtimes/runtime.ts'
+import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
+import type { NamedEvent, Queryable } from '../log/event-store.ts'
+import { type EndedPrompt, promptsEnded } from '../queue/prompt-ended.ts'
+import type { QueuedPrompt } from '../queue/prompt-store.ts'
+import type { SessionRow } from '../session-store.ts'
+import type { PauseStore } from '../waits/pause-store.ts'
+import type { HeldSession } from './leases.ts'
+import { type RunClock, startRunClock } from './run-clock.ts'
+import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
+import type { RunStore } from './run-store.ts'
+import { type MoveDeps, tellOfMove } from './workspace-move.ts'
+
+export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
+  /** A log that has reached it takes no further run. */
+  readonly logCap: { readonly events: number; readonly bytes: number }
+  /** Aborts when the process wants to hand its sessions over. */
+  readonly draining: AbortSignal
+  readonly pauses: PauseStore
+  readonly runs: RunStore
+  readonly eventLog: EventLog
+  readonly log: Log
+}
+
+/** What one run works on. */
+export interface RunTask {
+  readonly held: HeldSession
+  readonly row: SessionRow
+  readonly session: RunSession
+  readonly runtime: Runtime
+  readonly prompt: QueuedPrompt
+  /** An owner before us was cut off in the middle of this prompt. */
+  readonly isResumed: boolean
+  /** Aborts when the process must end before the run does. */
+  readonly shutdown: AbortSignal
+}
+
+type Outcome = 'completed' | 'failed' | 'cancelled'
+
+/** A prompt that was cut off this often is given up. Reliability: Interrupted step. */
+const maxResumes = 3
+
+/**
+ * Runs one prompt to its end, or until a budget stops it: stores what the runtime yields batch by batch, the last batch
+ * together with the state of the prompt. Resolves without an end when the process drains or the run waits; true when the lease was
+ * given back, since nothing is left to do. Rejects with `FenceLost` when the session is not ours any more, and with any other
+ * error for a fault of ours: the prompt is then neither ended nor at fault, and can be run again.
+ */
+export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> {
+  const { held, prompt } = task
+  const runId = prompt.run_id ?? newId('run')
+  const stop = stopOf(task, runId)
+  const limitSeconds = limitOf(task.session)
+  const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
+  const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, clock.signal])
+
+  await begin(deps, task, runId)
+  const refusal = refusalOf(deps, task)
+  if (!refusal) await tellOfMove(deps, task)
+  // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
+  const isStopped = () => stop.signal.aborted || clock.signal.aborted
+  let isParked = false
+  const onPark = () => {
+    isParked = true
+  }
+  let joined: readonly EndedPrompt[] | undefined
+  const onPrompts = (all: readonly EndedPrompt[]) => {
+    joined = all.filter(({ id }) => id !== prompt.id)
+  }
+  const aborted = refusal ? AbortSignal.abort() : signal
+  const driving = drive(deps, task, { signal: aborted, isStopped, runId, clock, onPark, onPrompts })
+  const driven = await driving.finally(clock.end)
+  if (held.lost.aborted) throw new FenceLost(held.sessionId)
+  const end = refusal ?? driven.last
+  const reached = end?.map(budgetReached).find(Boolean)
+  if (isParked || reached) await noteRunTime(deps, task, clock)
+  if (end && reached) return pause(deps, task, { ...driven, runId, batch: end, reached })
+  if (end) return finish(deps, task, { runId, batch: end, refs: driven.refs, joined })
+  if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled', joined })
+  if (clock.signal.aborted) return finish(deps, task, { runId, batch: [outOfTime(limitSeconds)], joined })
+  if (isParked || deps.draining.aborted) return false
+  return finish(deps, task, { runId, batch: ended, joined })
+}
+
+/** Aborts when somebody asks for the end of the run. */
+function stopOf({ held, prompt }: RunTask, runId: string): AbortController {
+  const stop = new AbortController()
+  held.onStop = asked => {
+    if (asked === runId) stop.abort()
+  }
+  if (prompt.stop_requested) stop.abort()
+  return stop
+}
+
+/** Only runs with a time limit need to know it. */
+async function noteRunTime({ prompts }: RunDeps, { held, prompt, session }: RunTask, clock: RunClock): Promise<void> {
+  if (limitOf(session) > 0) await whileHeld(held, () => prompts.addRunTime(held, clock.ranMs() - prompt.ran_ms))
+}
+
+/** Ends a prompt that met the same fault of ours again and again. */
+export async function giveUp(deps: RunDeps, task: Pick<RunTask, 'held' | 'prompt'>, fault: unknown): Promise<boolean> {
+  const runId = task.prompt.run_id ?? newId('run')
+  await begin(deps, { ...task, isResumed: false }, runId)
+  return finish(deps, task, { runId, batch: [endBy(fault)] })
+}
+
+/** Refusals of ours have public words; of anything else the log alone has the cause. */
+function endBy(fault: unknown): NewEvent {
+  if (fault instanceof AppError && fault.code !== 'internal') return failed('model_request_failed_error', fault.message)
+  const message = 'internal error: the prompt could not be run; see the log of the server, or send the prompt again'
+  return failed('unknown_error', message)
+}
+
+/** Of the agent, in seconds; 0 without any. */
+const limitOf = ({ config }: RunSession): number => Number(config['time_limit_seconds'] ?? 0)
+
+const outOfTime = (seconds: number): NewEvent =>
+  failed('unknown_error', `the run took more than ${seconds} s, the time limit of its agent; send a prompt to go on`)
+
+/** What came of a runtime's work. */
+interface Driven {
+  /** Not yet stored; undefined when it was stopped before. */
+  readonly last: readonly NewEvent[] | undefined
+  /** What the last batch says of the provider's names. */
+  readonly refs?: Partial<ProviderRefs> | undefined
+  /** The model said something, or a tool did. */
+  readonly hasProgressed: boolean
+}
+
+/** Stores what the runtime yields, but for its last batch. */
+async function drive(
+  deps: RunDeps,
+  { held, runtime, session, prompt }: RunTask,
+  run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> & Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'>,
+): Promise<Driven> {
+  const { signal, isStopped, runId } = run
+  let hasProgressed = false
+  try {
+    const context = {
+      runId,
+      signal,
+      isStopped,
+      isDraining: () => deps.draining.aborted,
+      ...contextOf(deps, held, { ...run, runtime, draining: deps.draining }),
+    }
+    for await (const batch of runtime.run(session, prompt, context)) {
+      const { events: told, refs } = partsOf(batch)
+      const events = stamped(told, prompt.id, runId)
+      if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
+      if (events.length > 0) await deps.eventLog.append(held, events, alongside(deps, held, { events, refs }))
+      else if (refs) await context.remember(refs)
+      hasProgressed ||= events.some(({ type }) => type.startsWith('agent.'))
+    }
+    return { last: undefined, hasProgressed }
+  } catch (error) {
+    if (error instanceof FenceLost) throw error
+    if (signal.aborted) return { last: undefined, hasProgressed }
+    const refusal = refusalIn(error)
+    // Anything else is a fault of ours: no verdict on the prompt, which is tried again.
+    if (!refusal) throw error
+    return { last: [refusal], hasProgressed }
+  }
+}
+
+/** What a runtime, or a part of ours that it asked, refuses for good; in their words, which are public. */
+function refusalIn(error: unknown): NewEvent | undefined {
+  if (error instanceof RuntimeFailure) return failed(error.type, error.message)
+  const isFinal = error instanceof AppError && statusOfCode(error.code) < 500 && error.code !== 'rate_limited'
+  return isFinal ? failed('model_request_failed_error', error.message) : undefined
+}
+
+/** What is stored with a batch besides its events: the provider's names, and questions to people. */
+function alongside({ sessions, approvals }: RunDeps, held: HeldSession, { events, refs }: BatchParts) {
+  const asked = events.flatMap(askedBy)
+  if (!refs && asked.length === 0) return undefined
+  return async (client: Queryable) => {
+    if (refs) await sessions.remember(client, held, refs)
+    if (asked.length > 0) await approvals.open(client, held.sessionId, asked)
+  }
+}
+
+const ended = [failed('model_request_failed_error', 'the runtime ended without a result')]
+
+/** Every status event, and every end, names its prompt and its run. */
+const stamped = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
+  batch.map(event =>
+    endsRun(event) || event.type.startsWith('session.status_')
+      ? { ...event, prompt_id: promptId, run_id: runId }
+      : event,
+  )
+
+/** Marks the prompt as running and says so, unless an owner before us did. */
+async function begin(
+  { prompts, runs, eventLog }: RunDeps,
+  { held, prompt, isResumed }: Pick<RunTask, 'held' | 'prompt' | 'isResumed'>,
+  runId: string,
+): Promise<void> {
+  if (prompt.state === 'running') {
+    if (isResumed) await whileHeld(held, () => prompts.setResumes(prompt.id, prompt.resumes + 1))
+    return
+  }
+  const running = { type: 'session.status_running', prompt_id: prompt.id, run_id: runId }
+  await eventLog.appendBy(held, [running], (events, on) => runs.begin(held, { promptId: prompt.id, runId }, events, on))
+}
+
+function refusalOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): readonly NewEvent[] | undefined {
+  if (prompt.state === 'running' && isResumed && prompt.resumes >= maxResumes) {
+    return [failed('unknown_error', `the prompt was cut off ${maxResumes + 1} times; it is not tried again`)]
+  }
+  if (row.next_seq > logCap.events || row.log_bytes > logCap.bytes) {
+    return [failed('unknown_error', 'the log of this session is full; go on in a new session')]
+  }
+  return undefined
+}
+
+const promptStates = { completed: 'done', failed: 'error', cancelled: 'cancelled' } as const
+
+interface RunEnd {
+  readonly runId: string
+  /** Ends in the event that ends the run. */
+  readonly batch: readonly NewEvent[]
+  readonly refs?: Partial<ProviderRefs> | undefined
+  /** Prompts that joined the run; undefined: not known, the table is asked. */
+  readonly joined?: readonly EndedPrompt[] | undefined
+  /** By default what the last event says. */
+  readonly outcome?: Outcome | undefined
+}
+
+/** Stores the last events together with the state of the prompts and of the session; true when the lease was given back. */
+async function finish(
+  deps: RunDeps,
+  { held, prompt }: Pick<RunTask, 'held' | 'prompt'>,
+  { runId, batch, refs, outcome, joined: known }: RunEnd,
+): Promise<boolean> {
+  const { prompts, sessions, runs, eventLog } = deps
+  const reached = outcome ?? (batch.some(({ type }) => type === 'session.error') ? 'failed' : 'completed')
+  const state = promptStates[reached]
+  const joined = known ?? (await whileHeld(held, () => prompts.joined(held.sessionId, prompt.id)))
+  const ends = promptsEnded(joined, { state, reason: reached === 'cancelled' ? 'interrupted' : 'steered' })
+  const events = stamped([...batch.slice(0, -1), ...ends, ...batch.slice(-1)], prompt.id, runId)
+  let isReleased = false
+  const end = async (named: readonly NamedEvent[], on: Queryable) => {
+    if (refs) await sessions.remember(on, held, refs)
+    const stored = await runs.end(held, { state, outcome: reached }, named, on)
+    isReleased = stored.isReleased
+    return stored.events
+  }
+  await eventLog.appendBy(held, events, end, refs === undefined)
+  return isReleased
+}
+
+interface RunPause extends RunEnd {
+  readonly reached: BudgetReached
+  readonly hasProgressed: boolean
+}
+
+/** Stores the last events, and puts the prompts of the run back to wait until their budgets have room. */
+async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): Promise<false> {
+  const { pauses, sessions, eventLog } = deps
+  const { runId, batch, refs, reached, hasProgressed } = end
+  const { sessionId } = held
+  await eventLog.append(held, stamped(batch, prompt.id, runId), async client => {
+    if (refs) await sessions.remember(client, held, refs)
+    await pauses.pause(client, { sessionId, needsUsd: reached.needed_usd, hasProgressed })
+    await sessions.setOutcome(client, held, null)
+  })
+  return false
+}

@@ -1,0 +1,259 @@
+import type { Pool, PoolClient } from 'pg'
+import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
+import { hint } from '../../db/hints.ts'
+import { newId } from '../../platform/ids.ts'
+import type { SizedPage } from './history-cache.ts'
+import { eventsChannel } from './log-page.ts'
+
+/** A runner's claim on a session. Every write of the runner names its fence. */
+export interface Hold {
+  readonly sessionId: string
+  readonly fence: number
+}
+
+interface Stored {
+  readonly seq: number
+  readonly created_at: Date
+}
+
+/** What the database gives an event that it has stored. */
+export interface StoredRow extends Stored {
+  readonly owner_id: string | null
+}
+
+/** Where a write goes: the pool for a write of its own, a client for one inside a transaction. */
+export type Queryable = Pool | PoolClient
+
+const appendText = 'select * from append_events($1, $2, $3, $4, $5, $6)'
+
+const pageText = `
+  select seq, id, type, payload, created_at, coalesce(bytes, octet_length(payload::text)) as bytes from session_events
+  where session_id = $1 and seq > $2 order by seq limit $3`
+
+/** What one page for readers may hold: readers that do not read keep one each. */
+export const pageBytes = 256 * 1024
+const pageEvents = 200
+/** What one answer to a caller who lists events may hold. */
+const listBytes = 4 * 1024 * 1024
+/** About what an event's own fields add to its payload. */
+const envelopeBytes = 160
+const sizeOf = `coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes}`
+
+// Only the sizes of the candidates are read, and the payloads of those that fit. The end of the page is worked out once, as a
+// number: a session that is newer than the statistics of its table would have it worked out anew for each of its events.
+const boundedPageText = `
+  with log as (select next_seq - 1 as last from sessions where id = $1),
+  sized as (
+    select seq, sum(${sizeOf}) over (order by seq) as upto
+    from (
+      select seq, bytes, payload from session_events where session_id = $1 and seq > $2 order by seq limit ${pageEvents}
+    ) candidates
+  )
+  select log.last, e.seq, e.id, e.type, e.payload, e.created_at
+  from log left join session_events e on e.session_id = $1 and e.seq > $2
+    and e.seq <= (select max(seq) from sized where upto <= ${pageBytes} or seq = $2 + 1)
+  order by e.seq`
+
+/** A page of a log with the number of the log's last event. */
+export interface BoundedPage {
+  readonly events: readonly SessionEvent[]
+  readonly last: number
+}
+
+/** Table `session_events`: the log of each session, numbered 1, 2, 3 ... without a gap. */
+export type EventStore = ReturnType<typeof eventStore>
+
+export function eventStore(pool: Pool) {
+  return {
+    /** Appends events at the end of the log. Undefined when a later fence owns the session, or it was deleted. */
+    async appendHeld(
+      hold: Hold,
+      events: readonly NamedEvent[],
+      on: Queryable = pool,
+    ): Promise<SessionEvent[] | undefined> {
+      const { sessionId, fence } = hold
+      const values = [sessionId, fence, ...columnsOf(events)]
+      const { rows } = await on.query<StoredRow>({ name: 'append_events', text: appendText, values })
+      return appended(on, sessionId, events, rows)
+    },
+
+    /** Appends events of a caller, whoever runs the session. Undefined when it was deleted. */
+    async append(
+      sessionId: string,
+      events: readonly NamedEvent[],
+      on: Queryable = pool,
+    ): Promise<SessionEvent[] | undefined> {
+      const values = [sessionId, null, ...columnsOf(events)]
+      const { rows } = await on.query<StoredRow>({ name: 'append_events', text: appendText, values })
+      return appended(on, sessionId, events, rows)
+    },
+
+    /** Those of the given events that are in the log already: an append whose answer was lost may have been done. */
+    async stored(sessionId: string, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[]> {
+      const text = `
+        select seq, id, type, payload, created_at from session_events where session_id = $1 and id = any ($2) order by seq`
+      const { rows } = await on.query<Row>(text, [sessionId, events.map(({ id }) => id)])
+      return rows.map(toEvent)
+    },
+
+    /** Holds every other writer of the log back until the transaction ends. */
+    async lock(sessionId: string, on: Queryable): Promise<void> {
+      await on.query('select from sessions where id = $1 for update', [sessionId])
+    },
+
+    /** Up to `limit` events after `after`, in order. */
+    async page(sessionId: string, after: number, limit: number): Promise<SessionEvent[]> {
+      return [...(await this.sizedPage(sessionId, after, limit)).events]
+    },
+
+    /** The same with about what the events take. */
+    async sizedPage(sessionId: string, after: number, limit: number): Promise<SizedPage> {
+      const values = [sessionId, after, limit]
+      const { rows } = await pool.query<Row & { bytes: number }>({ name: 'event_page', text: pageText, values })
+      return { events: rows.map(toEvent), bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) }
+    },
+
+    /**
+     * The events after `after`, in order: as many as 256 KB hold, or the next one if it is larger. Both answers are of one
+     * moment. Undefined when there is no such session.
+     */
+    async boundedPage(sessionId: string, after: number): Promise<BoundedPage | undefined> {
+      const { rows } = await pool.query<Row & { last: number }>({
+        name: 'bounded_page',
+        text: boundedPageText,
+        values: [sessionId, after],
+      })
+      const [first] = rows
+      return first && { last: first.last, events: rows.filter(({ seq }) => seq !== null).map(toEvent) }
+    },
+
+    /**
+     * Events of some types and of some time, in either order: at most `limit`, and as many as 4 MB hold, or one that is
+     * larger. Types undefined: all.
+     */
+    async list({ sessionId, after, limit, order, types, from, before }: ListQuery): Promise<ListPage> {
+      const text = `
+        with candidates as (
+          select seq, bytes, payload from session_events
+          where session_id = $1 and seq ${order === 'asc' ? '>' : '<'} $2 and ($4::text[] is null or type = any ($4))
+            and ($5::timestamptz is null or created_at >= $5) and ($6::timestamptz is null or created_at < $6)
+          order by seq ${order} limit $3 + 1
+        ), sized as (
+          select seq, row_number() over (order by seq ${order}) as place, sum(${sizeOf}) over (order by seq ${order}) as upto,
+                 count(*) over () as found
+          from candidates
+        )
+        select s.found, e.seq, e.id, e.type, e.payload, e.created_at
+        from sized s cross join lateral (
+          select * from session_events where session_id = $1 and seq = s.seq limit 1
+        ) e
+        where s.place <= $3 and (s.place = 1 or s.upto <= ${listBytes})
+        order by e.seq ${order}`
+      const values = [sessionId, after, limit, types ?? null, from, before]
+      const { rows } = await pool.query<Row & { found: number }>(text, values)
+      return { data: rows.map(toEvent), hasMore: (rows[0]?.found ?? 0) > rows.length }
+    },
+
+    /** The number of the event that a prompt was queued with. */
+    async seqOfPrompt(sessionId: string, promptId: string): Promise<number | undefined> {
+      // Not the operators of JSON: they refuse a payload with the escape of NUL anywhere in it.
+      const text = `
+        select seq from session_events
+        where session_id = $1 and type = 'user.message' and strpos(payload::text, '"prompt_id":"' || $2 || '"') > 0
+        order by seq desc limit 1`
+      const { rows } = await pool.query<{ seq: number }>(text, [sessionId, promptId])
+      return rows[0]?.seq
+    },
+
+    /** The number of the first of the newest `count` messages that users sent; undefined when there is none. */
+    async seqOfNewestMessages(sessionId: string, count: number): Promise<number | undefined> {
+      const text = `
+        select min(seq) as seq from (
+          select seq from session_events where session_id = $1 and type = 'user.message' order by seq desc limit $2
+        ) newest`
+      const { rows } = await pool.query<{ seq: number | null }>(text, [sessionId, count])
+      return rows[0]?.seq ?? undefined
+    },
+
+    /** The highest number in the log; 0 when it is empty. Undefined when there is no such session. */
+    async lastSeq(sessionId: string): Promise<number | undefined> {
+      const text = 'select next_seq - 1 as last from sessions where id = $1'
+      const { rows } = await pool.query<{ last: number }>(text, [sessionId])
+      return rows[0]?.last
+    },
+
+    /** The highest number of each of these sessions. */
+    async lastSeqs(sessionIds: readonly string[]): Promise<{ id: string; last: number }[]> {
+      const text = 'select id, next_seq - 1 as last from sessions where id = any ($1)'
+      const { rows } = await pool.query<{ id: string; last: number }>(text, [sessionIds])
+      return rows
+    },
+  }
+}
+
+/** The events as they are stored, of which all processes are told; undefined when nothing was stored. */
+export function appended(
+  on: Queryable,
+  sessionId: string,
+  events: readonly NamedEvent[],
+  rows: readonly StoredRow[],
+): SessionEvent[] | undefined {
+  const [first] = rows
+  const last = rows.at(-1)
+  if (!first || !last) return undefined
+  hint(on, eventsChannel, `${sessionId} ${last.seq} ${first.seq} ${first.owner_id ?? ''}`)
+  return rows.flatMap((row, at) => {
+    const event = events[at]
+    return event ? [toEvent({ ...row, ...event })] : []
+  })
+}
+
+export interface ListPage {
+  readonly data: readonly SessionEvent[]
+  /** True when the list goes on behind these. */
+  readonly hasMore: boolean
+}
+
+export interface ListQuery {
+  readonly sessionId: string
+  readonly after: number
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  readonly types: readonly string[] | undefined
+  /** From then on; open unless given. */
+  readonly from?: Date | undefined
+  /** Open unless given. */
+  readonly before?: Date | undefined
+}
+
+interface Row extends Stored {
+  readonly id: string
+  readonly type: string
+  readonly payload: Record<string, unknown>
+}
+
+/** An event that has its id, so that a repeated append can be recognised. */
+export interface NamedEvent {
+  readonly id: string
+  readonly type: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** Gives an event its id, unless its author did. */
+export const withId = ({ id, type, ...payload }: NewEvent): NamedEvent => ({ id: id ?? newId('evt'), type, payload })
+
+/** Ids, types and payloads of events, and how large the payloads are. */
+export function columnsOf(events: readonly NamedEvent[]): unknown[] {
+  const payloads = events.map(({ payload }) => JSON.stringify(payload))
+  const bytes = payloads.reduce((sum, payload) => sum + Buffer.byteLength(payload), 0)
+  return [events.map(({ id }) => id), events.map(({ type }) => type), payloads, bytes]
+}
+
+/** The one order of an event's fields, so that list and stream give the same bytes. */
+const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent => ({
+  id,
+  type,
+  processed_at: created_at.toISOString(),
+  seq,
+  ...payload,
+})

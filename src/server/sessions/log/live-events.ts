@@ -1,0 +1,223 @@
+import type { SessionEvent } from '../../../contract/events.ts'
+import type { Notifications } from '../../db/notifications.ts'
+import type { Log } from '../../platform/log.ts'
+import { every } from '../../platform/timers.ts'
+import type { EventStore } from './event-store.ts'
+import { eventsChannel, type LogFrame, type LogPage, pageOf } from './log-page.ts'
+import { PageCache } from './page-cache.ts'
+import { type Preview, RemotePreviews } from './remote-previews.ts'
+
+/** One reader of a session's log. */
+export interface Subscription {
+  /**
+   * The events that follow on `after`: at most a page, from the memory that readers share, or from the table, which is read
+   * once for all who want the same. Empty at the end of the log, undefined when the log is gone. `heardLast` is a number
+   * that the log has reached, as far as the caller knows. Rejects with `unavailable`.
+   */
+  read(after: number, heardLast?: number): Promise<readonly LogFrame[] | undefined>
+  /** Resolves when there may be something after `after`, or the signal of the subscription aborts. */
+  wait(after: number): Promise<void>
+  /** Resolves at the next news of any kind, or when the signal aborts. */
+  change(signal: AbortSignal): Promise<void>
+  close(): void
+}
+
+interface Deps {
+  readonly store: Pick<EventStore, 'boundedPage' | 'lastSeqs'>
+  readonly notifications: Notifications
+  /** Names this process among its neighbours. */
+  readonly owner: string
+  readonly log: Log
+}
+
+/** What a reader wants besides the log. */
+interface Subscriber {
+  readonly onPreview?: ((preview: Preview) => void) | undefined
+  /** Ends each wait. One listener a stream: events come by the thousand. */
+  readonly signal?: AbortSignal | undefined
+}
+
+interface Reader {
+  wake: () => void
+  readonly onPreview: ((preview: Preview) => void) | undefined
+}
+
+/** A session that has readers in this process, and what they share. */
+interface Followed {
+  readonly id: string
+  readonly readers: Set<Reader>
+  /** The highest number heard of. */
+  last: number
+  /** True once the table was read: from then on `last` grows with every hint and look. */
+  isKnown: boolean
+  /** Reads of the table that are on their way, by the number they start behind. */
+  readonly reads: Map<number, Promise<readonly LogFrame[] | undefined>>
+}
+
+const pollMs = 2_000
+
+/**
+ * Tells the readers of this process what was added to the logs: at once for writes of this process, by hints for those
+ * of others, by a look at the table every 2 s when a hint was lost.
+ */
+export class LiveEvents {
+  readonly #followed = new Map<string, Followed>()
+  readonly #pages = new PageCache()
+  readonly #store: Deps['store']
+  readonly #log: Log
+  readonly #stopPolling: () => Promise<void>
+  readonly #remote: RemotePreviews
+
+  constructor({ store, notifications, owner, log }: Deps) {
+    this.#store = store
+    this.#log = log
+    this.#remote = new RemotePreviews({
+      notifications,
+      owner,
+      watched: () => this.#previewed(),
+      deliver: (sessionId, preview) => this.#deliver(sessionId, preview),
+    })
+    notifications.on(eventsChannel, hint => this.#hear(hint))
+    notifications.onReconnect(() => void this.#catchUp())
+    this.#stopPolling = every(pollMs, () => this.#catchUp())
+  }
+
+  /** Number of open readers. */
+  get readerCount(): number {
+    let count = 0
+    for (const { readers } of this.#followed.values()) count += readers.size
+    return count
+  }
+
+  subscribe(sessionId: string, { onPreview, signal }: Subscriber = {}): Subscription {
+    const reader: Reader = { wake: () => undefined, onPreview }
+    const onAbort = () => reader.wake()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const followed = this.#followed.get(sessionId) ?? newFollowed(sessionId)
+    this.#followed.set(sessionId, followed)
+    followed.readers.add(reader)
+    if (onPreview) this.#remote.announce(sessionId)
+    return {
+      read: (after, heardLast) => this.#read(followed, after, heardLast),
+      wait: after => (followed.last > after || signal?.aborted ? Promise.resolve() : nextWake(reader)),
+      change: signal => woken(reader, signal),
+      close: () => {
+        followed.readers.delete(reader)
+        signal?.removeEventListener('abort', onAbort)
+        if (followed.readers.size > 0 || this.#followed.get(sessionId) !== followed) return
+        this.#followed.delete(sessionId)
+        this.#pages.forget(sessionId)
+      },
+    }
+  }
+
+  /** Hands stored events to the readers of this process. */
+  publish(sessionId: string, events: readonly SessionEvent[]): void {
+    const followed = this.#followed.get(sessionId)
+    const last = events.at(-1)?.seq
+    if (!followed || last === undefined) return
+    // Until somebody has read, those who are here wait for news of another kind.
+    if (followed.isKnown) this.#keep(followed, pageOf(sessionId, events))
+    followed.last = Math.max(followed.last, last)
+    wake(followed)
+  }
+
+  /** Hands a preview to those readers who asked for previews. */
+  preview(sessionId: string, preview: Preview): void {
+    this.#deliver(sessionId, preview)
+    this.#remote.send(sessionId, preview)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#stopPolling(), this.#remote.stop()])
+    for (const followed of this.#followed.values()) wake(followed)
+  }
+
+  #deliver(sessionId: string, preview: Preview): void {
+    for (const { onPreview } of this.#followed.get(sessionId)?.readers ?? []) onPreview?.(preview)
+  }
+
+  *#previewed(): Generator<string> {
+    for (const [sessionId, { readers }] of this.#followed) {
+      if ([...readers].some(({ onPreview }) => onPreview)) yield sessionId
+    }
+  }
+
+  /** `hint` is a session id and the highest number in its log. */
+  #hear(hint: string): void {
+    const [sessionId = '', last] = hint.split(' ')
+    this.#advance(sessionId, Number(last))
+  }
+
+  #advance(sessionId: string, last: number): void {
+    const followed = this.#followed.get(sessionId)
+    if (!followed || last <= followed.last) return
+    followed.last = last
+    wake(followed)
+  }
+
+  async #read(followed: Followed, after: number, heardLast = 0): Promise<readonly LogFrame[] | undefined> {
+    followed.last = Math.max(followed.last, heardLast)
+    const page = this.#pages.find(followed.id, after + 1)
+    if (page) return page.frames.slice(after + 1 - page.first)
+    if (followed.isKnown && followed.last <= after) return []
+    return followed.reads.get(after) ?? this.#readTable(followed, after)
+  }
+
+  #readTable(followed: Followed, after: number): Promise<readonly LogFrame[] | undefined> {
+    const reading = this.#load(followed, after).finally(() => followed.reads.delete(after))
+    followed.reads.set(after, reading)
+    return reading
+  }
+
+  async #load(followed: Followed, after: number): Promise<readonly LogFrame[] | undefined> {
+    const found = await this.#store.boundedPage(followed.id, after)
+    const page = found && pageOf(followed.id, found.events)
+    if (!found || (!page && found.last > after)) return undefined
+    followed.isKnown = true
+    this.#keep(followed, page)
+    this.#advance(followed.id, found.last)
+    return page?.frames ?? []
+  }
+
+  #keep(followed: Followed, page: LogPage | undefined): void {
+    if (page && this.#followed.get(followed.id) === followed) this.#pages.add(page)
+  }
+
+  async #catchUp(): Promise<void> {
+    const watched = [...this.#followed.keys()]
+    if (watched.length === 0) return
+    try {
+      for (const { id, last } of await this.#store.lastSeqs(watched)) this.#advance(id, last)
+    } catch (cause) {
+      this.#log.debug({ err: cause }, 'could not look for new events; the next poll will')
+    }
+  }
+}
+
+const newFollowed = (id: string): Followed => ({ id, readers: new Set(), last: 0, isKnown: false, reads: new Map() })
+
+function wake({ readers }: Followed): void {
+  for (const reader of readers) reader.wake()
+}
+
+const nextWake = (reader: Reader): Promise<void> =>
+  new Promise(resolve => {
+    reader.wake = () => {
+      reader.wake = () => undefined
+      resolve()
+    }
+  })
+
+function woken(reader: Reader, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) return resolve()
+    const done = () => {
+      signal.removeEventListener('abort', done)
+      reader.wake = () => undefined
+      resolve()
+    }
+    reader.wake = done
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,133 @@
+import type { PromptMode, PromptPart } from '../../../contract/prompts.ts'
+import type { Caller } from '../../http/caller.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import { stopped } from '../../runtimes/runtime.ts'
+import type { Appended, EventLog } from '../log/event-log.ts'
+import { type Queryable, withId } from '../log/event-store.ts'
+import type { SessionStore } from '../session-store.ts'
+import type { PauseStore } from '../waits/pause-store.ts'
+import { promptsEnded } from './prompt-ended.ts'
+import type { Accepted, PromptStore } from './prompt-store.ts'
+import type { WakeUps } from './wake-ups.ts'
+
+/** A prompt as a caller sends it. */
+export interface PromptWrite {
+  readonly parts: readonly PromptPart[]
+  readonly model: string
+  readonly system?: string | undefined
+  readonly mode?: PromptMode | undefined
+  readonly messageId?: string | undefined
+}
+
+interface Paused {
+  readonly sessionId: string
+  readonly promptId?: string
+}
+
+export interface PromptTarget {
+  readonly id: string
+  readonly caller: Caller
+  readonly prompt: PromptWrite
+}
+
+interface Deps {
+  readonly store: SessionStore
+  readonly prompts: PromptStore
+  readonly pauses: PauseStore
+  readonly eventLog: EventLog
+  readonly wakeUps: Pick<WakeUps, 'send'>
+}
+
+const maxWaiting = 100
+
+/**
+ * The writing end of a session's queue. All calls work inside a transaction that has locked the session, but for `enqueue`, and
+ * push their events to `told`.
+ */
+export type PromptQueue = ReturnType<typeof createPromptQueue>
+
+export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }: Deps) {
+  /** Asks the owner of the running prompt to stop it, or cancels the paused one, and records that. */
+  async function requestStop(client: Queryable, sessionId: string, told: Appended[]): Promise<void> {
+    if (await prompts.requestStop(client, sessionId)) {
+      told.push(await eventLog.appendByCaller(client, sessionId, [{ type: 'user.interrupt' }]))
+      store.notifyOwner(client, sessionId)
+      // Nobody owns one that waits: whoever takes it ends it.
+      await store.setDue(client, sessionId)
+      wakeUps.send(client, sessionId)
+    } else await cancelPaused(client, { sessionId }, told)
+  }
+
+  /** Cancels what a budget has stopped, or only the prompt named; those behind it go on. False when there is none. */
+  async function cancelPaused(client: Queryable, { sessionId, promptId }: Paused, told: Appended[]): Promise<boolean> {
+    const [first, ...joined] = await pauses.cancel(client, sessionId, promptId)
+    if (first === undefined) return false
+    const others = joined.map(id => ({ id, run_id: null }))
+    const ends = promptsEnded(others, { state: 'cancelled', reason: 'interrupted' })
+    // Its run ended when the budget stopped it.
+    const events = [{ type: 'user.interrupt' }, ...ends, { ...stopped, prompt_id: first, run_id: null }]
+    told.push(await eventLog.appendByCaller(client, sessionId, events))
+    await store.setDue(client, sessionId)
+    wakeUps.send(client, sessionId)
+    return true
+  }
+
+  return {
+    requestStop,
+
+    /** Cancels a prompt that waits in line, or for its budget. */
+    async withdraw(client: Queryable, sessionId: string, promptId: string, told: Appended[]): Promise<void> {
+      if (await cancelPaused(client, { sessionId, promptId }, told)) return
+      const state = await prompts.withdraw(client, sessionId, promptId)
+      if (state === undefined) throw notFound('prompt', promptId)
+      if (state !== 'waiting')
+        throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
+      const ends = promptsEnded([{ id: promptId, run_id: null }], { state: 'cancelled', reason: 'withdrawn' })
+      told.push(await eventLog.appendByCaller(client, sessionId, ends))
+    },
+
+    /** Cancels everything of a session that is deleted, and appends its last event. */
+    async close(client: Queryable, sessionId: string, told: Appended[]): Promise<void> {
+      const cancelled = await prompts.cancelAll(client, sessionId)
+      const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'deleted' })
+      told.push(await eventLog.appendByCaller(client, sessionId, [...ends, { type: 'session.deleted' }]))
+    },
+
+    /**
+     * Queues a prompt and announces it, in one statement unless it interrupts: then inside a transaction. Its id, also when the
+     * same message was queued before.
+     */
+    async enqueue(on: Queryable, target: PromptTarget, told: Appended[]): Promise<string> {
+      const { id: sessionId, caller, prompt } = target
+      const { parts, model, system, messageId, mode = 'enqueue' } = prompt
+      const id = newId('msg')
+      const by = { principal: caller.principal, keyId: caller.key?.id }
+      const message = withId({ type: 'user.message', content: parts, prompt_id: id, model })
+      const given = { id, sessionId, parts, model, system, mode, messageId, ...by }
+      if (mode === 'interrupt') {
+        await store.lock(on, sessionId)
+        const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
+        if (before !== undefined) return before
+        await requestStop(on, sessionId, told)
+      }
+      const { outcome, promptId, events } = await prompts.accept(on, given, message, maxWaiting)
+      const refusal = refusals[outcome]
+      if (refusal) throw refusal()
+      if (outcome === 'known') return promptId
+      told.push({ sessionId, events })
+      wakeUps.send(on, sessionId)
+      return id
+    },
+  }
+}
+
+const refusals: Partial<Record<Accepted['outcome'], () => AppError>> = {
+  gone: () => new AppError('not_found', 'session not found'),
+  archived: () => new AppError('conflict', 'the session is archived; it takes no more prompts'),
+  busy: () => new AppError('conflict', 'the session is busy; wait for it, or send another mode'),
+  full: () =>
+    new AppError('rate_limited', `${maxWaiting} prompts wait in this session; wait until one has run`, {
+      headers: { 'retry-after': '5' },
+    }),
+}

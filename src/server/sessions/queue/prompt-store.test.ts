@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../../test/support/database.ts'
+import { finishPrompts, startPrompt, storedPrompt, storedSession } from '../../../../test/support/session-rows.ts'
+import { newId } from '../../platform/ids.ts'
+import { withId } from '../log/event-store.ts'
+import { type NewPrompt, promptStore } from './prompt-store.ts'
+
+const { pool } = await freshDatabase()
+const prompts = promptStore(pool)
+
+const statesOf = async (sessionId: string) =>
+  (await prompts.list(sessionId, { after: undefined, limit: 100 })).map(({ state }) => state)
+
+test('prompts come in the order of their positions, one that was cut off before all', async () => {
+  const sessionId = await storedSession(pool)
+  const third = await storedPrompt(pool, sessionId, { position: 3 })
+  const first = await storedPrompt(pool, sessionId, { position: 1 })
+  assert.equal((await prompts.next(sessionId))?.id, first)
+  await startPrompt(pool, third, 'run_1')
+  assert.equal((await prompts.next(sessionId))?.id, third)
+  await finishPrompts(pool, sessionId, 'done')
+  assert.equal((await prompts.next(sessionId))?.id, first)
+})
+
+test('prompts that steer join the run of the session’s owner, and of nobody else', async () => {
+  const sessionId = await storedSession(pool)
+  const first = await storedPrompt(pool, sessionId, { position: 1 })
+  const steering = await storedPrompt(pool, sessionId, { position: 2, mode: 'steer' })
+  await storedPrompt(pool, sessionId, { position: 3 })
+  await startPrompt(pool, first, 'run_1')
+  assert.deepEqual(
+    (await prompts.join({ sessionId, fence: 9 }, 'run_1')).map(({ id }) => id),
+    [first],
+  )
+  assert.deepEqual(
+    (await prompts.join({ sessionId, fence: 0 }, 'run_1')).map(({ id }) => id),
+    [first, steering],
+  )
+  await finishPrompts(pool, sessionId, 'done')
+  assert.deepEqual(await statesOf(sessionId), ['done', 'done', 'waiting'])
+})
+
+test('a deletion cancels what waits and what runs, and nothing that has ended', async () => {
+  const sessionId = await storedSession(pool)
+  for (const position of [1, 2, 3]) await storedPrompt(pool, sessionId, { position })
+  const [first] = await prompts.list(sessionId, { after: undefined, limit: 1 })
+  await startPrompt(pool, first?.id ?? '', 'run_1')
+  await finishPrompts(pool, sessionId, 'done')
+  await startPrompt(pool, (await prompts.next(sessionId))?.id ?? '', 'run_2')
+  await prompts.cancelAll(pool, sessionId)
+  assert.deepEqual(await statesOf(sessionId), ['done', 'cancelled', 'cancelled'])
+})
+
+test('a stop is requested once, and only of what runs', async () => {
+  const sessionId = await storedSession(pool)
+  const id = await storedPrompt(pool, sessionId, { position: 1 })
+  assert.equal(await prompts.requestStop(pool, sessionId), false)
+  await startPrompt(pool, id, 'run_1')
+  assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [])
+  assert.equal(await prompts.requestStop(pool, sessionId), true)
+  assert.equal(await prompts.requestStop(pool, sessionId), false)
+  assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [{ session_id: sessionId, run_id: 'run_1' }])
+})
+
+test('only a waiting prompt can be withdrawn', async () => {
+  const sessionId = await storedSession(pool)
+  const id = await storedPrompt(pool, sessionId, { position: 1 })
+  const client = await pool.connect()
+  assert.equal(await prompts.withdraw(client, sessionId, id), 'waiting')
+  assert.equal(await prompts.withdraw(client, sessionId, id), 'cancelled')
+  assert.equal(await prompts.withdraw(client, sessionId, 'msg_unknown'), undefined)
+  assert.equal(await prompts.withdraw(client, await storedSession(pool), id), undefined, 'of another session')
+  client.release()
+  assert.deepEqual(await statesOf(sessionId), ['cancelled'])
+})
+
+const given = {
+  parts: [],
+  model: 'demo',
+  system: undefined,
+  mode: 'enqueue',
+  principal: 'ada',
+  keyId: undefined,
+} as const
+const message = () => withId({ type: 'user.message', content: [{ type: 'text', text: 'with \u0000 in it' }] })
+const accept = (sessionId: string, more: Partial<NewPrompt> = {}, most = 100) =>
+  prompts.accept(pool, { ...given, id: newId('msg'), sessionId, messageId: undefined, ...more }, message(), most)
+
+test('one message id can be queued once in a session, and again in another one', async () => {
+  const [one, other] = [await storedSession(pool), await storedSession(pool)]
+  const first = await accept(one, { messageId: 'mine' })
+  assert.deepEqual([first.outcome, first.events.map(({ seq }) => seq)], ['accepted', [1]])
+  const again = await Promise.all([1, 2].map(() => accept(one, { messageId: 'mine' })))
+  assert.deepEqual(
+    again.map(({ outcome, promptId, events }) => [outcome, promptId, events]),
+    again.map(() => ['known', first.promptId, []]),
+  )
+  assert.equal((await accept(other, { messageId: 'mine' })).outcome, 'accepted')
+})
+
+test('a prompt is refused where too many wait, the session is busy or archived, or there is none', async () => {
+  const id = await storedSession(pool)
+  await accept(id)
+  await accept(id)
+  const outcomes = async (sessionId: string, more: Partial<NewPrompt>, most?: number) =>
+    (await accept(sessionId, more, most)).outcome
+  assert.equal(await outcomes(id, { mode: 'reject' }), 'busy')
+  assert.equal(await outcomes(id, {}, 2), 'full')
+  assert.equal(await outcomes('ses_none', {}), 'gone')
+  assert.deepEqual(await statesOf(id), ['waiting', 'waiting'])
+})
+
+test('an interrupting prompt goes before those that wait, and all of them make their session due', async () => {
+  const id = await storedSession(pool)
+  const isDue = async () =>
+    (await pool.query('select from sessions where id = $1 and due_at <= clock_timestamp()', [id])).rowCount === 1
+  assert.equal(await isDue(), false)
+  const [{ promptId: second }, { promptId: first }] = [await accept(id), await accept(id, { mode: 'interrupt' })]
+  assert.equal(await isDue(), true)
+  const queue = await prompts.list(id, { after: undefined, limit: 10 })
+  assert.deepEqual(
+    queue.map(prompt => prompt.id),
+    [first, second],
+  )
+})

@@ -1,0 +1,252 @@
+import type { Pool } from 'pg'
+import type { SessionEvent } from '../../../contract/events.ts'
+import type { Prompt, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
+import { appended, columnsOf, type Hold, type NamedEvent, type Queryable, type StoredRow } from '../log/event-store.ts'
+import type { EndedPrompt } from './prompt-ended.ts'
+
+/** Where a prompt stands in its queue, for the pages of `list`. */
+export const promptKey = ({ position, id }: Pick<Prompt, 'position' | 'id'>): string => `${position} ${id}`
+
+/** A prompt as the engine runs it. */
+export interface QueuedPrompt {
+  readonly id: string
+  readonly session_id: string
+  readonly parts: readonly PromptPart[]
+  readonly model: string
+  readonly system: string | null
+  readonly mode: PromptMode
+  readonly state: PromptState
+  readonly principal: string
+  /** The virtual key that queued it; null for the master key. */
+  readonly key_id: string | null
+  readonly run_id: string | null
+  readonly resumes: number
+  readonly stop_requested: boolean
+  /** For how long runs of it have worked before they had to wait. */
+  readonly ran_ms: number
+}
+
+export interface NewPrompt {
+  readonly id: string
+  readonly sessionId: string
+  readonly parts: readonly PromptPart[]
+  readonly model: string
+  readonly system: string | undefined
+  readonly mode: PromptMode
+  readonly messageId: string | undefined
+  readonly principal: string
+  readonly keyId: string | undefined
+}
+
+interface StopRequest {
+  readonly session_id: string
+  readonly run_id: string
+}
+
+/** What became of a prompt that was to be queued. */
+export interface Accepted {
+  /** `known`: its message id is that of another prompt; `gone`: there is no such session any more. */
+  readonly outcome: 'accepted' | 'known' | 'gone' | 'archived' | 'busy' | 'full'
+  /** Of the prompt that has the message id. */
+  readonly promptId: string
+  readonly events: readonly SessionEvent[]
+}
+
+interface AcceptedRow extends StoredRow {
+  readonly outcome: Accepted['outcome']
+  readonly prompt_id: string | null
+}
+
+const notAccepted = { outcome: 'gone', prompt_id: null } as const
+
+const acceptText = 'select * from accept_prompt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)'
+
+const columns =
+  'id, session_id, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms'
+
+/** SQL for the prompt of a session that comes next: one that was cut off by a crash, else the first that waits. */
+export const firstInLine = (what: string, session: string): string => `
+  select ${what} from prompts p where p.session_id = ${session} and p.state in ('waiting', 'running')
+  order by p.state = 'running' desc, p.position limit 1`
+
+/** SQL that is true for a prompt which waits for something; nobody need wait to be stopped. */
+export const isHeld = `(not p.stop_requested and exists (
+  select from waits where prompt_id = p.id and (until is null or until > clock_timestamp())))`
+
+/** SQL for what the owner of a session works on next; no row also while the first in line waits for something. */
+export const nextText = (session: string): string =>
+  `select ${columns} from (${firstInLine(`p.*, ${isHeld} as is_held`, session)}) first where not is_held`
+
+const joinText = `
+  with joined as (
+    update prompts p set state = 'running', run_id = $3, started_at = clock_timestamp()
+    from sessions s
+    where s.id = $1 and s.fence = $2 and p.session_id = s.id and p.state = 'waiting' and p.mode = 'steer'
+    returning p.position, ${columns
+      .split(', ')
+      .map(name => `p.${name}`)
+      .join(', ')}
+  ), ended as (
+    delete from waits where prompt_id in (select id from joined)
+  )
+  select ${columns} from (
+    select position, ${columns} from prompts where session_id = $1 and state = 'running'
+    union all select * from joined
+  ) of_run order by position`
+
+/** Table `prompts`: the queue of each session. */
+export type PromptStore = ReturnType<typeof promptStore>
+
+export function promptStore(pool: Pool) {
+  return {
+    /** The prompt that a client already queued under this message id. */
+    async withMessageId(on: Queryable, sessionId: string, messageId: string): Promise<string | undefined> {
+      const text = 'select id from prompts where session_id = $1 and message_id = $2'
+      const { rows } = await on.query<{ id: string }>(text, [sessionId, messageId])
+      return rows[0]?.id
+    },
+
+    /** Queues a prompt, unless `mostWaiting` wait already, and appends its message to the log. */
+    async accept(on: Queryable, prompt: NewPrompt, message: NamedEvent, mostWaiting: number): Promise<Accepted> {
+      const { id, sessionId, parts, model, system, mode, messageId, principal, keyId } = prompt
+      const values = [
+        sessionId,
+        id,
+        JSON.stringify(parts),
+        model,
+        system,
+        mode,
+        messageId,
+        principal,
+        keyId,
+        mostWaiting,
+      ]
+      const { rows } = await on.query<AcceptedRow>({
+        name: 'accept_prompt',
+        text: acceptText,
+        values: [...values, ...columnsOf([message])],
+      })
+      const [{ outcome, prompt_id } = notAccepted] = rows
+      const events = outcome === 'accepted' ? appended(on, sessionId, [message], rows) : undefined
+      return { outcome, promptId: prompt_id ?? id, events: events ?? [] }
+    },
+
+    /** What the session's owner works on next; undefined also while the first in line waits for something. */
+    async next(sessionId: string, on: Queryable = pool): Promise<QueuedPrompt | undefined> {
+      const { rows } = await on.query<QueuedPrompt>({ name: 'next_prompt', text: nextText('$1'), values: [sessionId] })
+      return rows[0]
+    },
+
+    /** All prompts of the run, in order; those that asked to join the running turn are its own from now on. */
+    async join({ sessionId, fence }: Hold, runId: string): Promise<QueuedPrompt[]> {
+      const { rows } = await pool.query<QueuedPrompt>({
+        name: 'join_run',
+        text: joinText,
+        values: [sessionId, fence, runId],
+      })
+      return rows
+    },
+
+    /** Lets the running prompts of a session wait until a provider may be asked again. */
+    async putAside({ sessionId, fence }: Hold, ms: number): Promise<void> {
+      const text = `
+        insert into waits (prompt_id, kind, session_id, until)
+        select p.id, 'retry', $1, clock_timestamp() + $3 * interval '1 millisecond'
+        from prompts p join sessions s on s.id = p.session_id
+        where s.id = $1 and s.fence = $2 and p.state = 'running'
+        on conflict (prompt_id, kind, subject) do update set until = excluded.until`
+      await pool.query(text, [sessionId, fence, ms])
+    },
+
+    /** Adds to the time that runs of the running prompts have worked. */
+    async addRunTime({ sessionId, fence }: Hold, ranMs: number): Promise<void> {
+      const text = `
+        update prompts set ran_ms = ran_ms + $3 where session_id = $1 and state = 'running'
+          and exists (select from sessions where id = $1 and fence = $2)`
+      await pool.query(text, [sessionId, fence, Math.round(ranMs)])
+    },
+
+    /** Records how many owners were cut off in the prompt. Repeating it counts nothing twice. */
+    async setResumes(id: string, resumes: number): Promise<void> {
+      await pool.query('update prompts set resumes = $2 where id = $1', [id, resumes])
+    },
+
+    /** Prompts of the running turn besides `promptId`: those that joined it, in order. */
+    async joined(sessionId: string, promptId: string): Promise<EndedPrompt[]> {
+      const text = `
+        select id, run_id from prompts where session_id = $1 and state = 'running' and id <> $2 order by position`
+      const { rows } = await pool.query<EndedPrompt>({ name: 'joined_prompts', text, values: [sessionId, promptId] })
+      return rows
+    },
+
+    /** Cancels what waits and what runs; those prompts, in order. */
+    async cancelAll(on: Queryable, sessionId: string): Promise<EndedPrompt[]> {
+      const text = `
+        with cancelled as (
+          update prompts set state = 'cancelled', ended_at = clock_timestamp()
+          where session_id = $1 and state in ('waiting', 'running') returning id, run_id, position
+        ), ended as (
+          delete from waits where session_id = $1
+        )
+        select id, run_id from cancelled order by position`
+      return (await on.query<EndedPrompt>(text, [sessionId])).rows
+    },
+
+    /** Asks the owner of the running prompt to stop it. False when none runs. */
+    async requestStop(on: Queryable, sessionId: string): Promise<boolean> {
+      const text = `
+        update prompts set stop_requested = true where session_id = $1 and state = 'running' and not stop_requested`
+      const { rowCount } = await on.query(text, [sessionId])
+      return (rowCount ?? 0) > 0
+    },
+
+    /** The runs of the held sessions that must stop. */
+    async stopRequests(holds: readonly Hold[]): Promise<StopRequest[]> {
+      const text = `
+        select distinct session_id, run_id from prompts
+        where session_id = any ($1) and state = 'running' and stop_requested`
+      const { rows } = await pool.query<StopRequest>({
+        name: 'stop_requests',
+        text,
+        values: [holds.map(({ sessionId }) => sessionId)],
+      })
+      return rows
+    },
+
+    /** Withdraws a waiting prompt; the state it was found in, or undefined when there is none. */
+    async withdraw(on: Queryable, sessionId: string, id: string): Promise<PromptState | undefined> {
+      const find = 'select state from prompts where session_id = $1 and id = $2 for update'
+      const { rows } = await on.query<{ state: PromptState }>(find, [sessionId, id])
+      const state = rows[0]?.state
+      if (state === 'waiting') {
+        const text = `
+          with ended as (delete from waits where prompt_id = $1)
+          update prompts set state = 'cancelled', ended_at = clock_timestamp() where id = $1`
+        await on.query(text, [id])
+      }
+      return state
+    },
+
+    /** A page of the queue in order of execution. `after` is the key of the last prompt of the page before. */
+    async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
+      const text = `
+        select id, position, state, parts, model, created_at,
+               (select kind from waits where prompt_id = p.id order by kind limit 1) as held_by
+        from prompts p
+        where session_id = $1 and ($2::bigint is null or (position, id) > ($2, $3)) order by position, id limit $4`
+      const [position, id] = after?.split(' ') ?? []
+      const { rows } = await pool.query<Omit<Prompt, 'created_at'> & { created_at: Date }>(text, [
+        sessionId,
+        position,
+        id,
+        limit,
+      ])
+      return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
+    },
+
+    async find(id: string): Promise<{ state: PromptState } | undefined> {
+      const { rows } = await pool.query<{ state: PromptState }>('select state from prompts where id = $1', [id])
+      return rows[0]
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import type { Pool } from 'pg'
+import type { Approval, ApprovalState } from '../../../contract/approvals.ts'
+import type { Queryable } from '../log/event-store.ts'
+
+/** What was said to a tool call that asks. */
+export interface Answered {
+  readonly state: ApprovalState
+  readonly message: string | null
+}
+
+export interface ApprovalFilter {
+  /** The only owner to list; undefined lists all. */
+  readonly owner: string | undefined
+  readonly sessionId: string | undefined
+  readonly state: ApprovalState | undefined
+  /** The last id of the page before: newest come first. */
+  readonly cursor: string | undefined
+  readonly limit: number
+}
+
+interface Verdict extends Answered {
+  readonly by: string
+}
+
+type Row = Omit<Approval, 'decided_at' | 'expires_at' | 'created_at'> &
+  Record<'expires_at' | 'created_at', Date> & { readonly decided_at: Date | null }
+
+/** A question nobody has answered for so long is a no. */
+const lifetime = `interval '24 hours'`
+
+/** An open question whose time is up counts as such before anybody has written that down. */
+const stateNow = `case when a.state = 'pending' and a.expires_at <= clock_timestamp() then 'expired' else a.state end`
+
+const columns = `
+  a.id, a.session_id, s.agent_id, a.tool_use_id, a.name, a.input, a.digest, ${stateNow} as state, a.message, a.decided_by,
+  a.decided_at, a.expires_at, a.created_at`
+
+const toApproval = (row: Row): Approval => ({
+  ...row,
+  decided_at: row.decided_at?.toISOString() ?? null,
+  expires_at: row.expires_at.toISOString(),
+  created_at: row.created_at.toISOString(),
+})
+
+/** Table `approvals`: one row a tool call that asks. */
+export type ApprovalStore = ReturnType<typeof approvalStore>
+
+export function approvalStore(pool: Pool) {
+  return {
+    /** Opens a question for each of these tool calls of the log, for which the running prompts wait; one that is there stays. */
+    async open(on: Queryable, sessionId: string, eventIds: readonly string[]): Promise<void> {
+      const text = `
+        with opened as (insert into approvals (id, session_id, tool_use_id, name, input, digest, expires_at)
+        select id, session_id, payload ->> 'tool_use_id', payload ->> 'name', payload -> 'input',
+               encode(sha256(convert_to((payload ->> 'name') || chr(10) || (payload -> 'input')::text, 'utf8')), 'hex'),
+               clock_timestamp() + ${lifetime}
+        from session_events where session_id = $1 and id = any ($2)
+        on conflict (id) do nothing returning id, expires_at)
+        insert into waits (prompt_id, kind, subject, session_id, until)
+        select p.id, 'approval', opened.id, $1, opened.expires_at
+        from opened cross join prompts p where p.session_id = $1 and p.state = 'running'
+        on conflict do nothing`
+      await on.query(text, [sessionId, eventIds])
+    },
+
+    /** What was said; undefined when the call does not ask. */
+    async answer(id: string): Promise<Answered | undefined> {
+      const text = `select ${stateNow} as state, message from approvals a where id = $1`
+      const { rows } = await pool.query<Answered>({ name: 'approval_answer', text, values: [id] })
+      return rows[0]
+    },
+
+    /** The question of a session, by the id of its event or by the runtime's id of the call. */
+    async find(on: Queryable, sessionId: string, id: string): Promise<Approval | undefined> {
+      const text = `
+        select ${columns} from approvals a join sessions s on s.id = a.session_id
+        where a.session_id = $1 and (a.id = $2 or a.tool_use_id = $2) order by a.id = $2 desc, a.id desc limit 1`
+      const { rows } = await on.query<Row>(text, [sessionId, id])
+      return rows[0] && toApproval(rows[0])
+    },
+
+    /** The session of a question that `owner` may see. */
+    async sessionOf(id: string, owner: string | undefined): Promise<string | undefined> {
+      const text = `
+        select a.session_id from approvals a join sessions s on s.id = a.session_id
+        where a.id = $1 and ($2::text is null or s.owner_id = $2)`
+      const { rows } = await pool.query<{ session_id: string }>(text, [id, owner])
+      return rows[0]?.session_id
+    },
+
+    async list({ owner, sessionId, state, cursor, limit }: ApprovalFilter): Promise<Approval[]> {
+      const text = `
+        select ${columns} from approvals a join sessions s on s.id = a.session_id
+        where ($1::text is null or s.owner_id = $1) and ($2::text is null or a.session_id = $2)
+          and ($3::text is null or ${stateNow} = $3) and ($4::text is null or a.id < $4)
+        order by a.id desc limit $5`
+      const { rows } = await pool.query<Row>(text, [owner, sessionId, state, cursor, limit])
+      return rows.map(toApproval)
+    },
+
+    /** Answers an open question. False when it is not open any more. */
+    async decide(on: Queryable, id: string, { state, message, by }: Verdict): Promise<boolean> {
+      const text = `
+        with decided as (
+          update approvals set state = $2, message = $3, decided_by = $4, decided_at = clock_timestamp()
+          where id = $1 and state = 'pending' and expires_at > clock_timestamp() returning session_id
+        ), ended as (
+          delete from waits using decided where waits.session_id = decided.session_id and kind = 'approval' and subject = $1
+        )
+        select from decided`
+      const { rowCount } = await on.query(text, [id, state, message, by])
+      return rowCount === 1
+    },
+
+    /** Uses an allowed call up: true once. */
+    async spend(id: string): Promise<boolean> {
+      const text = `
+        update approvals set spent_at = clock_timestamp() where id = $1 and state = 'allowed' and spent_at is null`
+      const { rowCount } = await pool.query(text, [id])
+      return rowCount === 1
+    },
+
+    /** Closes what is still open when the run, or the session, has ended. */
+    async close(on: Queryable, sessionId: string): Promise<void> {
+      const text = `
+        with ended as (delete from waits where session_id = $1 and kind = 'approval')
+        update approvals set state = case when expires_at <= clock_timestamp() then 'expired' else 'cancelled' end
+        where session_id = $1 and state = 'pending'`
+      await on.query({ name: 'close_approvals', text, values: [sessionId] })
+    },
+  }
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../../test/support/database.ts'
+import { startPrompt, storedPrompt, storedSession } from '../../../../test/support/session-rows.ts'
+import { leaseStore } from '../engine/lease-store.ts'
+import { promptStore } from '../queue/prompt-store.ts'
+import { sessionStore } from '../session-store.ts'
+import { pauseStore } from './pause-store.ts'
+
+const { pool } = await freshDatabase()
+const pauses = pauseStore(pool)
+const prompts = promptStore(pool)
+const sessions = sessionStore(pool)
+
+interface Limit {
+  readonly scope: 'key' | 'owner' | 'agent' | 'session'
+  readonly scope_id: string
+  readonly max?: string | null
+  readonly spent?: string
+  readonly reserved?: string
+  /** From now, in seconds. */
+  readonly resetsIn?: number
+}
+
+/** Sets a budget and its counters. */
+async function setBudget({ scope, scope_id, max = '1', spent = '0', reserved = '0', resetsIn }: Limit): Promise<void> {
+  const text = `
+    insert into budgets (scope, scope_id, max_usd, spent_usd, reserved_usd, reset_at)
+    values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 second')
+    on conflict (scope, scope_id) do update set max_usd = $3, spent_usd = $4, reserved_usd = $5, reset_at = excluded.reset_at`
+  await pool.query(text, [scope, scope_id, max, spent, reserved, resetsIn ?? null])
+}
+
+/** A session of one prompt that a budget has stopped. */
+async function pausedSession({
+  needs = 0.25,
+  hasProgressed = true,
+}: {
+  needs?: number | null
+  hasProgressed?: boolean
+} = {}) {
+  const id = await storedSession(pool)
+  const promptId = await storedPrompt(pool, id, { position: 1 })
+  await stop(id, promptId, { needs, hasProgressed })
+  return { id, promptId }
+}
+
+async function stop(
+  sessionId: string,
+  promptId: string,
+  { needs = 0.25, hasProgressed = false }: { needs?: number | null; hasProgressed?: boolean } = {},
+) {
+  await startPrompt(pool, promptId, 'run_1')
+  await pauses.pause(pool, { sessionId, needsUsd: needs, hasProgressed })
+  await sessions.setDue(pool, sessionId)
+}
+
+const isReady = async (id: string, changed: readonly string[] = []) =>
+  (await pauses.ready(changed, 1_000)).some(({ session_id }) => session_id === id)
+
+async function resumed(id: string, times = 1): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    const isResumed = await pauses.resume(client, { session_id: id, times })
+    await sessions.setDue(client, id)
+    return isResumed
+  } finally {
+    client.release()
+  }
+}
+
+const rowOf = async (promptId: string) => {
+  const text = `
+    select state, kind as held_by, run_id, held_times, needs_usd, extract(epoch from not_before - clock_timestamp())::float8 as rest
+    from prompts left join waits on prompt_id = id where id = $1`
+  const { rows } = await pool.query<{ state: string; held_by: string | null; held_times: number; rest: number }>(text, [
+    promptId,
+  ])
+  return rows[0]
+}
+
+test('what a budget stopped waits at its place, and nobody works on it or on what is behind it', async () => {
+  const id = await storedSession(pool)
+  const first = await storedPrompt(pool, id, { position: 1 })
+  await storedPrompt(pool, id, { position: 2 })
+  await stop(id, first)
+  const queue = await prompts.list(id, { after: undefined, limit: 10 })
+  assert.deepEqual(
+    queue.map(({ position, state, held_by }) => [position, state, held_by]),
+    [
+      [1, 'waiting', 'budget'],
+      [2, 'waiting', null],
+    ],
+  )
+  const taken = async () => (await leaseStore(pool).takeOldest(1_000, 'me')).map(({ sessionId }) => sessionId)
+  assert.equal(await prompts.next(id), undefined)
+  assert.ok(!(await taken()).includes(id), 'no sweeper finds it')
+  await resumed(id)
+  assert.equal((await prompts.next(id))?.id, first)
+  assert.ok((await taken()).includes(id))
+})
+
+test('D6: a paused session is pending, in its record and in lists, and stays so once it may go on', async () => {
+  const { id } = await pausedSession()
+  const listed = async (status: 'idle' | 'pending') => {
+    const filter = { owner: undefined, agentId: undefined, withDeleted: false, cursor: undefined, limit: 100 }
+    return (await sessions.list({ ...filter, status })).some(row => row.id === id)
+  }
+  assert.equal((await sessions.find(id))?.paused, true)
+  assert.deepEqual([await listed('idle'), await listed('pending')], [false, true])
+  await resumed(id)
+  assert.equal((await sessions.find(id))?.paused, false)
+  assert.deepEqual([await listed('idle'), await listed('pending')], [false, true])
+})
+
+test('a prompt that goes before the paused one is worked on', async () => {
+  const { id } = await pausedSession()
+  const urgent = await storedPrompt(pool, id, { position: 0 })
+  assert.equal((await prompts.next(id))?.id, urgent)
+  assert.equal((await sessions.find(id))?.paused, false)
+})
+
+test('a paused prompt that somebody asked to stop is taken up, to be stopped', async () => {
+  const id = await storedSession(pool)
+  const promptId = await storedPrompt(pool, id, { position: 1 })
+  await startPrompt(pool, promptId, 'run_1')
+  await prompts.requestStop(pool, id)
+  await pauses.pause(pool, { sessionId: id, needsUsd: 1, hasProgressed: false })
+  assert.equal((await prompts.next(id))?.stop_requested, true)
+})
+
+test('a session is ready when all budgets that limit it have room for what was refused', async () => {
+  const { id } = await pausedSession({ needs: 0.25 })
+  const budget = { scope: 'session', scope_id: id } as const
+  for (const [spent, reserved, expected] of [
+    ['0.75', '0', true],
+    ['0.750000000001', '0', false],
+    ['0.5', '0.25', true],
+    ['0.5', '0.3', false],
+  ] as const) {
+    await setBudget({ ...budget, spent, reserved })
+    assert.equal(await isReady(id), expected, `${spent} spent, ${reserved} reserved`)
+  }
+  await setBudget({ ...budget, spent: '0' })
+  await setBudget({ scope: 'owner', scope_id: 'ada', spent: '1' })
+  assert.equal(await isReady(id), false, 'the owner has none left')
+  await setBudget({ scope: 'owner', scope_id: 'ada', max: null, spent: '1' })
+  assert.equal(await isReady(id), true, 'the owner has no limit any more')
+  await pool.query('delete from budgets')
+  assert.equal(await isReady(id), true, 'nothing limits it any more')
+})
+
+test('the key that queued the prompt counts, and the agent of the session', async () => {
+  const { id, promptId } = await pausedSession()
+  await pool.query(
+    `insert into api_keys (id, label, role, models, metadata, prefix, last4, created_by)
+     values ('key_1', '', 'user', '[]', '{}', 'sk', 'last', 'ada')`,
+  )
+  await pool.query(`update prompts set key_id = 'key_1' where id = $1`, [promptId])
+  await pool.query(`update sessions set agent_id = 'agent_1' where id = $1`, [id])
+  for (const budget of [
+    { scope: 'key', scope_id: 'key_1' },
+    { scope: 'agent', scope_id: 'agent_1' },
+  ] as const) {
+    await setBudget({ ...budget, spent: '0.9' })
+    assert.equal(await isReady(id), false, budget.scope)
+    await setBudget({ ...budget, spent: '0.1' })
+    assert.equal(await isReady(id), true, budget.scope)
+  }
+})
+
+test('a prompt does not wait for the money of a key that was revoked, has expired or is gone', async () => {
+  const waiting = async (keyId: string) => {
+    const { id, promptId } = await pausedSession()
+    await pool.query('update prompts set key_id = $2 where id = $1', [promptId, keyId])
+    await setBudget({ scope: 'key', scope_id: keyId, spent: '1' })
+    return id
+  }
+  const keyUntil = (id: string, revoked: string, expires: string) =>
+    pool.query(
+      `insert into api_keys (id, label, role, models, metadata, prefix, last4, created_by, revoked_at, expires_at)
+       values ($1, '', 'user', '[]', '{}', 'sk', 'last', 'ada', ${revoked}, ${expires})`,
+      [id],
+    )
+  await keyUntil('key_good', 'null', `clock_timestamp() + interval '1 hour'`)
+  await keyUntil('key_revoked', 'clock_timestamp()', 'null')
+  await keyUntil('key_expired', 'null', 'clock_timestamp()')
+  for (const [keyId, expected] of [
+    ['key_good', false],
+    ['key_revoked', true],
+    ['key_expired', true],
+    ['key_gone', true],
+  ] as const) {
+    assert.equal(await isReady(await waiting(keyId)), expected, keyId)
+  }
+})
+
+test('a period that is over has room again, before anybody writes to the next one', async () => {
+  const { id } = await pausedSession()
+  const budget = { scope: 'session', scope_id: id, spent: '1' } as const
+  await setBudget({ ...budget, resetsIn: 60 })
+  assert.equal(await isReady(id), false)
+  await setBudget({ ...budget, resetsIn: -1 })
+  assert.equal(await isReady(id), true)
+})
+
+test('when nobody knows what the refused call may cost, any room will do', async () => {
+  const { id } = await pausedSession({ needs: null })
+  const budget = { scope: 'session', scope_id: id } as const
+  await setBudget({ ...budget, spent: '1' })
+  assert.equal(await isReady(id), false)
+  await setBudget({ ...budget, spent: '0.99' })
+  assert.equal(await isReady(id), true)
+})
+
+test('of many that share a budget only those go on that fit into it together, the oldest first', async () => {
+  const ids: string[] = []
+  for (const needs of [0.4, 5, 0.4, 0.4]) {
+    const { id } = await pausedSession({ needs })
+    await pool.query(`update sessions set owner_id = 'shared' where id = $1`, [id])
+    ids.push(id)
+  }
+  await setBudget({ scope: 'owner', scope_id: 'shared', max: '1' })
+  const ready = (await pauses.ready([], 1_000)).map(({ session_id }) => session_id).filter(id => ids.includes(id))
+  assert.deepEqual(ready, [ids[0], ids[2]], 'one that can never fit holds nobody up')
+})
+
+test('a prompt that is stopped again and again without progress is left alone for longer and longer', async () => {
+  const { id, promptId } = await pausedSession()
+  const rests: number[] = []
+  for (let times = 1; times <= 10; times++) {
+    const row = await rowOf(promptId)
+    assert.equal(row?.held_times, times)
+    rests.push(Math.max(0, Math.ceil(row?.rest ?? 0)))
+    assert.equal(await isReady(id), times === 1)
+    await resumed(id, times)
+    await stop(id, promptId)
+  }
+  assert.deepEqual(rests, [0, 5, 10, 20, 40, 80, 160, 300, 300, 300])
+  assert.equal(await isReady(id, [`owner:ada`]), true, 'a change of its budget ends the rest')
+  assert.equal(await isReady(id, [`owner:bo`, 'session:other']), false)
+  await resumed(id, 11)
+  await stop(id, promptId, { hasProgressed: true })
+  assert.equal((await rowOf(promptId))?.held_times, 1, 'progress does so too')
+})
+
+test('a resumption happens once, and only of what was looked at', async () => {
+  const { id, promptId } = await pausedSession()
+  const all = await Promise.all(Array.from({ length: 10 }, () => resumed(id)))
+  assert.equal(all.filter(Boolean).length, 1)
+  await stop(id, promptId)
+  assert.equal(await resumed(id, 1), false, 'it was stopped again since')
+  assert.equal(await resumed(id, 2), true)
+})
+
+test('all prompts of the run wait and go on together, and joined ones join again', async () => {
+  const id = await storedSession(pool)
+  const first = await storedPrompt(pool, id, { position: 1 })
+  const steering = await storedPrompt(pool, id, { position: 3, mode: 'steer' })
+  await storedPrompt(pool, id, { position: 2 })
+  await startPrompt(pool, first, 'run_1')
+  await prompts.join({ sessionId: id, fence: 0 }, 'run_1')
+  await pauses.pause(pool, { sessionId: id, needsUsd: null, hasProgressed: true })
+  assert.deepEqual([(await rowOf(first))?.held_by, (await rowOf(steering))?.held_by], ['budget', 'budget'])
+  await resumed(id)
+  await startPrompt(pool, first, 'run_2')
+  const run = await prompts.join({ sessionId: id, fence: 0 }, 'run_2')
+  assert.deepEqual(
+    run.map(prompt => [prompt.id, prompt.run_id]),
+    [
+      [first, 'run_2'],
+      [steering, 'run_2'],
+    ],
+  )
+})
+
+test('what is given up is no longer paused: by a stop, one by one, or with the session', async () => {
+  const client = await pool.connect()
+  const { id, promptId } = await pausedSession()
+  assert.deepEqual(await pauses.cancel(client, id, 'msg_other'), [])
+  assert.deepEqual(await pauses.cancel(client, id, promptId), [promptId])
+  assert.deepEqual(await pauses.cancel(client, id), [])
+  assert.deepEqual([(await rowOf(promptId))?.state, (await rowOf(promptId))?.held_by], ['cancelled', null])
+  const deleted = await pausedSession()
+  await prompts.cancelAll(client, deleted.id)
+  await sessions.markDeleted(client, deleted.id)
+  client.release()
+  assert.equal((await rowOf(deleted.promptId))?.state, 'cancelled')
+  assert.equal(await isReady(deleted.id), false)
+})
+
+test('a prompt is paused itself, or behind one that is; one before it is not', async () => {
+  const { id, promptId } = await pausedSession()
+  const before = await storedPrompt(pool, id, { position: 0 })
+  const behind = await storedPrompt(pool, id, { position: 2 })
+  const all = await Promise.all([before, promptId, behind].map(prompt => pauses.isPaused(prompt)))
+  assert.deepEqual(all, [false, true, true])
+})

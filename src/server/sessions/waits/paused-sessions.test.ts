@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from '../../../../test/support/database.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { startPrompt, storedPrompt, storedSession } from '../../../../test/support/session-rows.ts'
+import { createLog } from '../../platform/log.ts'
+import { promptStore } from '../queue/prompt-store.ts'
+import { sessionStore } from '../session-store.ts'
+import { pauseStore } from './pause-store.ts'
+import { createPausedSessions } from './paused-sessions.ts'
+
+const { pool } = await freshDatabase()
+const pauses = pauseStore(pool)
+const prompts = promptStore(pool)
+
+/** One replica's watch, whose hints the test gives, and the sessions that it woke. */
+function createReplica(t: TestContext, changes: Partial<typeof pauses> = {}) {
+  const woken: string[] = []
+  let hint: (budget: string) => void = () => assert.fail('nobody listens')
+  const paused = createPausedSessions({
+    pool,
+    pauses: { ...pauses, ...changes },
+    sessions: sessionStore(pool),
+    wakeUps: { send: (_client, id) => void woken.push(id) },
+    notifications: {
+      on(_channel, listener) {
+        hint = listener
+      },
+      onReconnect: () => undefined,
+    },
+    channel: 'budgets',
+    log: createLog('silent'),
+  })
+  paused.start()
+  t.after(() => paused.stop())
+  return { woken, hint: (budget: string) => hint(budget), stop: paused.stop }
+}
+
+/** A session whose own budget is used up. */
+async function pausedSession(): Promise<string> {
+  const id = await storedSession(pool)
+  await startPrompt(pool, await storedPrompt(pool, id, { position: 1 }), 'run_1')
+  await pauses.pause(pool, { sessionId: id, needsUsd: 0.5, hasProgressed: true })
+  const text = `insert into budgets (scope, scope_id, max_usd, spent_usd) values ('session', $1, 1, 1)`
+  await pool.query(text, [id])
+  return id
+}
+
+const raise = (id: string) => pool.query('update budgets set max_usd = 2 where scope_id = $1', [id])
+
+test('a raised budget lets the session go on at once, and it is woken once over all replicas', async t => {
+  const replicas = [createReplica(t), createReplica(t), createReplica(t)]
+  const id = await pausedSession()
+  const { hint } = replicas[0] ?? assert.fail()
+  hint(`session:${id}`)
+  await raise(id)
+  for (const replica of replicas) for (let at = 0; at < 5; at++) replica.hint(`session:${id}`)
+  const wokenBy = () => replicas.flatMap(({ woken }) => woken)
+  await eventually(() => wokenBy().length > 0)
+  for (const { stop } of replicas) await stop()
+  assert.deepEqual(wokenBy(), [id])
+  assert.ok(await prompts.next(id))
+})
+
+test('the sessions of other budgets stay paused', async t => {
+  const { woken, hint } = createReplica(t)
+  const [raised, other] = [await pausedSession(), await pausedSession()]
+  await raise(raised)
+  hint(`session:${raised}`)
+  await eventually(() => woken.includes(raised))
+  assert.equal(await prompts.next(other), undefined)
+})
+
+test('a change that comes while the last one is looked at is looked at too', async t => {
+  const [first, second] = [await pausedSession(), await pausedSession()]
+  const looked = Promise.withResolvers<void>()
+  const mayGoOn = Promise.withResolvers<void>()
+  let looks = 0
+  const { woken, hint } = createReplica(t, {
+    async ready(changed, limit) {
+      const found = await pauses.ready(changed, limit)
+      if (looks++ === 0) {
+        looked.resolve()
+        await mayGoOn.promise
+      }
+      return found
+    },
+  })
+  await raise(first)
+  hint(`session:${first}`)
+  await looked.promise
+  await raise(second)
+  hint(`session:${second}`)
+  mayGoOn.resolve()
+  await eventually(() => woken.includes(first) && woken.includes(second))
+})
+
+test('a database that is away is no reason to stop looking', async t => {
+  const id = await pausedSession()
+  let isAway = true
+  const { woken, hint } = createReplica(t, {
+    ready: (changed, limit) => (isAway ? Promise.reject(new Error('away')) : pauses.ready(changed, limit)),
+  })
+  await raise(id)
+  hint(`session:${id}`)
+  await new Promise(resolve => setImmediate(resolve))
+  isAway = false
+  hint(`session:${id}`)
+  await eventually(() => woken.includes(id))
+})
