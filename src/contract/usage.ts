@@ -56,7 +56,7 @@ export type UsageGroup = Static<typeof UsageGroup>
 export const UsageCall = Type.Object({
   id: Type.String(),
   created_at: Type.String({ format: 'date-time', description: 'When the call was booked, right after its end' }),
-  request_id: Type.String(),
+  request_id: Nullable(Type.String(), 'null: what was held for many calls, and was lost with the process that held it'),
   principal: Type.String(),
   key_id: Nullable(Type.String()),
   owner_id: Nullable(Type.String()),

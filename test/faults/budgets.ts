@@ -173,6 +173,45 @@ async function killAtWork(bench: Bench, replicas: number) {
   }
 }
 
+/** F28: calls in a flow, which are admitted from slices, while one of two servers is killed. */
+async function killUnderSlices(bench: Bench) {
+  const place = await createPlace(bench, 2)
+  const { look, sites, upstream } = place
+  const [first, killed] = sites as [Site, Site]
+  const key = await newKey(first, { max_budget: 1_000 })
+  let isOver = false
+  let calls = 0
+  const flow = async (site: Site): Promise<void> => {
+    while (!isOver) {
+      const answered = await callAtOnce([site], key.key, { calls: 1, name: `flow-${++calls}`, delayMs: 20 })
+      if (answered(200) === 0 && site === killed) return
+    }
+  }
+  const flows = sites.flatMap(site => Array.from({ length: 20 }, () => flow(site)))
+  const slicesText = `select count(*) as slices from reservations where starts_with(request_id, 'slice_')`
+  const slices = async () => (await look.pool.query<{ slices: number }>(slicesText)).rows[0]?.slices ?? 0
+  await eventually(async () => calls > 400 && (await slices()) >= 2, {
+    withinMs: 30_000,
+    what: 'slices of both servers',
+  })
+  await killed.kill()
+  const { rows: left } = await look.pool.query<{ usd: number }>(
+    'select sum(amount_usd)::float8 as usd from reservations',
+  )
+  await eventually(() => calls > 600, { withinMs: 30_000, what: 'more calls' })
+  isOver = true
+  await Promise.all(flows)
+  const figures = await settled(place, key)
+  const lostText = `select sum(cost_usd)::float8 as usd from usage where outcome = 'lost'`
+  const lost = (await look.pool.query<{ usd: number }>(lostText)).rows[0]?.usd ?? 0
+  assert.ok(figures.lost_calls >= 1 && lost > 0, 'what the killed server held counts as spent')
+  assert.ok(lost <= (left[0]?.usd ?? 0), 'and no more than that')
+  assert.equal(figures.spend_usd.toFixed(6), figures.ledger_usd.toFixed(6))
+  assert.ok(figures.ledger_usd >= figures.upstream_usd, 'no call that was paid for is missing')
+  assert.ok(upstream.record().length > 600)
+  return { rounds: calls, numbers: { ...figures, lost_usd: lost } }
+}
+
 /** The database goes away: limited keys are refused, the master key works, and nothing that was used is forgotten. */
 async function databaseAway(bench: Bench) {
   const cluster = await startCluster(join(bench.folder, 'cluster'))
@@ -249,6 +288,12 @@ export const budgetCases: readonly FaultCase[] = [
     group: 'budgets',
     title: 'kill -9 of one of two replicas while 50 calls are in flight under a full budget',
     run: bench => killAtWork(bench, 2),
+  },
+  {
+    id: 'F28-slices',
+    group: 'budgets',
+    title: 'kill -9 of one of two replicas while calls are admitted from slices of a budget',
+    run: killUnderSlices,
   },
   {
     id: 'F08-budgets',

@@ -7,7 +7,8 @@ import {
   budgetStore,
   type Payers,
 } from '../../src/server/budgets/store.ts'
-import { type UsageRow, usageStore } from '../../src/server/usage/store.ts'
+import type { UsageRow } from '../../src/server/usage/rows.ts'
+import { type Ended, usageStore } from '../../src/server/usage/store.ts'
 import { freshDatabase } from './database.ts'
 
 /** No limit at all. */
@@ -30,7 +31,7 @@ const allPayers = (payers: SomePayers): Payers => ({
   ...payers,
 })
 
-/** A row of the ledger for a call that has ended. */
+/** A row of the ledger for a call that has ended, and was held by itself unless told otherwise. */
 export const rowOf = (
   request_id: string,
   payers: SomePayers,
@@ -61,6 +62,7 @@ export const rowOf = (
   web_searches: 0,
   estimated: false,
   cost_usd,
+  held_usd: '0.01',
   rates: null,
   total_ms: 1,
   ...more,
@@ -73,7 +75,12 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
   const clock = '(select at from test_clock)'
   const budgets = budgetStore(pool, { clock })
   const reservations = reservationStore(pool, { lifetimeMs, clock })
-  const usage = usageStore(pool, { clock })
+  const ledger = usageStore(pool, { clock })
+  const usage = {
+    ...ledger,
+    settle: (ended: Partial<Ended>) =>
+      ledger.settle({ id: `batch_${randomUUID()}`, rows: [], released: [], shares: [], ...ended }),
+  }
   const one = async (text: string, values: readonly unknown[] = []): Promise<number> =>
     Number((await pool.query<{ n: string }>(text, [...values])).rows[0]?.n)
 

@@ -17,7 +17,7 @@ import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
 import { createKeyring } from '../../src/server/platform/seal.ts'
 import type { pause } from '../../src/server/platform/timers.ts'
-import type { UsageRow } from '../../src/server/usage/store.ts'
+import type { UsageRow } from '../../src/server/usage/rows.ts'
 
 interface Options {
   readonly deployments?: readonly Deployment[]

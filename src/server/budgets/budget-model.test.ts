@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { budgetBench, limits, rowOf, type SomePayers } from '../../../test/support/budget-bench.ts'
-import type { UsageRow } from '../usage/store.ts'
+import type { UsageRow } from '../usage/rows.ts'
 
 /** Cents and minutes, so that the model is whole numbers; every step takes a second at least. */
 interface Budget {

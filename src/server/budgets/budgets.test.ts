@@ -16,7 +16,7 @@ const log = {
   error: (_: unknown, text?: string) => said.push(String(text)),
 }
 const deps = { store: bench.budgets, log, lifetimeMs, nowMs: () => performance.now() }
-const notifications = { on: () => undefined, onReconnect: () => undefined }
+const notifications = { on: () => undefined, onReconnect: () => undefined, send: () => undefined }
 
 /** A process of its own over the shared database; the clock stands still unless a test moves it. */
 function process(reservations = bench.reservations) {
@@ -62,7 +62,7 @@ test('a call that is given back leaves nothing behind, and one that is booked is
   const asked = request({ owner: 'back' })
   const second = await budgets.hold(asked)
   usage.book(rowOf(asked.requestId, { owner: 'back' }, '0.1', { held_usd: '0.4' }))
-  second.settled()
+  second.settled({ cost_usd: '0' })
   second.release()
   await usage.flush()
   const { spent_usd, reserved_usd, parallel } = await bench.budget('owner', 'back')
@@ -76,7 +76,7 @@ test('B2: a call that begins right behind the end of another one finds its slot 
     const hold = await budgets.hold(asked)
     // Without a pause in between: the row is not written yet.
     usage.book(rowOf(asked.requestId, { owner: 'slot' }, '0', { held_usd: hold.amountUsd }))
-    hold.settled()
+    hold.settled({ cost_usd: '0' })
   }
 })
 
@@ -88,7 +88,7 @@ test('B2: a call waits for a moment for what another process is just settling', 
   const waiting = budgets.hold(request({ owner: 'shared' }))
   setTimeout(() => {
     other.usage.book(rowOf(asked.requestId, { owner: 'shared' }, '0.1', { held_usd: '0.4' }))
-    held.settled()
+    held.settled({ cost_usd: '0' })
   }, 20)
   const hold = await waiting
   assert.equal(hold.amountUsd, '0.4')

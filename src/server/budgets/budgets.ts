@@ -2,12 +2,14 @@ import type { Notifications } from '../db/notifications.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
-import type { UsageRow } from '../usage/store.ts'
+import { usdOf } from '../platform/usd.ts'
+import type { UsageRow } from '../usage/rows.ts'
 import type { Usage } from '../usage/usage.ts'
 import { LimitedBudgets } from './limited-budgets.ts'
 import { type RateLimits, rateLimitsOf } from './rate-limits.ts'
 import { mayBeFreed, refusalOf, type Wanted } from './refusal.ts'
 import type { BudgetState, ReservationStore, Verdict } from './reservation-store.ts'
+import { createSlices, type Drawn } from './slices.ts'
 import { type BudgetStore, budgetChannel, type Payers } from './store.ts'
 
 export type { RateLimit, RateLimitReached, RateLimits } from './rate-limits.ts'
@@ -22,8 +24,10 @@ export interface HoldRequest extends Wanted {
   readonly lost: UsageRow
 }
 
-/** What is held for a call at work. It is renewed until one of its two methods is called. */
+/** What is held for a call at work, by itself or in a slice. It is renewed until one of its two methods is called. */
 export interface Hold {
+  /** The slice that it is held in; undefined: it is held by itself. */
+  readonly sliceId: string | undefined
   /** US dollars as an exact decimal. */
   readonly amountUsd: string
   /** True when money is limited, not only requests or tokens. */
@@ -33,7 +37,7 @@ export interface Hold {
   /** What is left of the limits for each minute; absent where there is none. */
   readonly rateLimits?: RateLimits | undefined
   /** The call's row is in the ledger's hands, and takes what is held along. */
-  settled(): void
+  settled(row: Pick<UsageRow, 'cost_usd'>): void
   /** No upstream was called: everything is given back. Nothing happens once it is settled. */
   release(): void
 }
@@ -52,8 +56,8 @@ export interface Budgets {
 interface Deps {
   readonly store: Pick<BudgetStore, 'limited'>
   readonly reservations: ReservationStore
-  readonly usage: Pick<Usage, 'release' | 'flush' | 'bookNow'>
-  readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
+  readonly usage: Pick<Usage, 'release' | 'giveBack' | 'flush' | 'bookNow' | 'onSoftLimit'>
+  readonly notifications: Pick<Notifications, 'on' | 'onReconnect' | 'send'>
   readonly log: Pick<Log, 'debug' | 'warn'>
   /** How long a reservation lives without a renewal. */
   readonly lifetimeMs: number
@@ -63,18 +67,31 @@ interface Deps {
 
 const longestSweepMs = 5_000
 const mostOrphans = 200
-/** Another process settles a call within this, so a refusal waits once for what may just be coming back. */
+/** Another process settles a call, or gives back what is idle, within this: a refusal waits once for what may be coming back. */
 const settlingMs = 60
+/** Asks all processes to give back what is idle in budgets. The payload is a list of `{scope, scope_id}`. */
+const needChannel = 'budgets_needed'
+const sliceIds = 'slice_'
 
 /** Create it before the notifications start. */
 export function createBudgets(deps: Deps): Budgets {
   const { reservations, usage, notifications, log, lifetimeMs } = deps
   const limited = new LimitedBudgets({ load: deps.store.limited, nowMs: deps.nowMs })
+  const slices = createSlices({ reserve: reservations.reserve, usage, nowMs: deps.nowMs })
   const live = new Set<string>()
   let timers: (() => Promise<void>)[] = []
 
-  notifications.on(budgetChannel, name => limited.forget(name))
-  notifications.onReconnect(() => limited.clear())
+  notifications.on(budgetChannel, name => {
+    limited.forget(name)
+    slices.changed(name)
+  })
+  // Callers are told of it.
+  usage.onSoftLimit(({ scope, scope_id }) => slices.changed(`${scope}:${scope_id}`))
+  notifications.on(needChannel, names => slices.giveBack(JSON.parse(names)))
+  notifications.onReconnect(() => {
+    limited.clear()
+    slices.clear()
+  })
 
   const ask = async ({ requestId, payers, amountUsd, tokens, isHeld, lost }: HoldRequest): Promise<Verdict> => {
     try {
@@ -87,20 +104,45 @@ export function createBudgets(deps: Deps): Budgets {
     }
   }
 
-  /** A refusal must not come from what has been used no more: calls that have just ended may not be settled yet. */
+  /**
+   * A refusal must not come from what is used no more: calls that have just ended may not be settled yet, and slices hold
+   * more than the calls in them.
+   */
   const verdictOn = async (request: HoldRequest): Promise<Verdict> => {
     const first = await ask(request)
     if (first.is_admitted || !mayBeFreed(first)) return first
+    const full = first.budgets.flatMap(({ has_money, scope, scope_id }) => (has_money ? [] : [{ scope, scope_id }]))
+    slices.giveBack(full)
     await usage.flush()
     const second = await ask(request)
     if (second.is_admitted || !mayBeFreed(second)) return second
+    if (full.length > 0) notifications.send(needChannel, JSON.stringify(full))
     await pause(settlingMs)
     return ask(request)
   }
 
+  const holdAlone = async (request: HoldRequest): Promise<Hold> => {
+    const verdict = await verdictOn(request)
+    slices.saw(request.payers, verdict)
+    if (!verdict.is_admitted) throw refusalOf(verdict, request)
+    const { requestId } = request
+    // No budget has a limit any more: there is nothing to give back.
+    if (request.isHeld && verdict.budgets.length > 0) live.add(requestId)
+    return {
+      sliceId: undefined,
+      amountUsd: request.amountUsd ?? '0',
+      isBudgeted: verdict.budgets.some(({ max_usd }) => max_usd !== null),
+      warning: warningOf(verdict.budgets),
+      rateLimits: rateLimitsOf(verdict.budgets, { requests: 1, tokens: request.tokens ?? 0 }),
+      settled: () => void live.delete(requestId),
+      release: () => void (live.delete(requestId) && usage.release(requestId)),
+    }
+  }
+
   const renew = async (): Promise<void> => {
-    if (live.size === 0) return
-    await reservations.renew([...live]).catch(cause => log.debug({ err: cause }, 'reservations will be renewed later'))
+    const ids = [...live, ...slices.live()]
+    if (ids.length === 0) return
+    await reservations.renew(ids).catch(cause => log.debug({ err: cause }, 'reservations will be renewed later'))
   }
 
   /** Ends calls whose process has ended: what was held for them counts as spent. */
@@ -108,7 +150,13 @@ export function createBudgets(deps: Deps): Budgets {
     try {
       const orphans = await reservations.orphans(mostOrphans)
       if (orphans.length === 0) return
-      await usage.bookNow(orphans.map(({ facts }) => facts as unknown as UsageRow))
+      const { slice = [], call = [] } = Object.groupBy(orphans, ({ request_id }) =>
+        request_id.startsWith(sliceIds) ? 'slice' : 'call',
+      )
+      await usage.bookNow({
+        rows: call.map(({ facts }) => facts as unknown as UsageRow),
+        shares: slice.map(({ request_id: id }) => ({ id, backUsd: '0', isOver: true, isLost: true })),
+      })
       log.warn({ calls: orphans.length }, 'calls were lost with their process; what was held for them counts as spent')
     } catch (cause) {
       log.debug({ err: cause }, 'could not look for lost calls; the next look will')
@@ -118,26 +166,34 @@ export function createBudgets(deps: Deps): Budgets {
   return {
     isLimited: payers => limited.isAny(payers),
     async hold(request) {
-      const verdict = await verdictOn(request)
-      if (!verdict.is_admitted) throw refusalOf(verdict, request)
-      const { requestId } = request
-      // No budget has a limit any more: there is nothing to give back.
-      if (request.isHeld && verdict.budgets.length > 0) live.add(requestId)
-      return {
-        amountUsd: request.amountUsd ?? '0',
-        isBudgeted: verdict.budgets.some(({ max_usd }) => max_usd !== null),
-        warning: warningOf(verdict.budgets),
-        rateLimits: rateLimitsOf(verdict.budgets, { requests: 1, tokens: request.tokens ?? 0 }),
-        settled: () => void live.delete(requestId),
-        release: () => void (live.delete(requestId) && usage.release(requestId)),
-      }
+      const { principal } = request.lost
+      const drawn = await slices.draw({ ...request, principal })
+      return drawn ? holdIn(drawn) : holdAlone(request)
     },
     start() {
+      slices.start()
       timers = [every(lifetimeMs / 3, renew), every(Math.min(longestSweepMs, lifetimeMs / 3), sweep)]
     },
     async stop() {
       await Promise.all(timers.map(stopTimer => stopTimer()))
+      await slices.stop()
     },
+  }
+}
+
+function holdIn({ slice, pico }: Drawn): Hold {
+  let isOver = false
+  const end = (costUsd: string | null | undefined): void => {
+    if (!isOver) slice.spent(pico, costUsd)
+    isOver = true
+  }
+  return {
+    sliceId: slice.id,
+    amountUsd: usdOf(pico),
+    isBudgeted: slice.budgets.some(({ max_usd }) => max_usd !== null),
+    warning: warningOf(slice.budgets),
+    settled: ({ cost_usd }) => end(cost_usd),
+    release: () => end('0'),
   }
 }
 

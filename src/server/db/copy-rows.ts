@@ -1,6 +1,7 @@
 import { finished } from 'node:stream/promises'
-import type { Pool } from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import { from } from 'pg-copy-streams'
+import { DatabaseUnavailable } from '../platform/errors.ts'
 import { isAbsent } from '../platform/json.ts'
 import { asUnavailable } from './connect.ts'
 
@@ -12,22 +13,31 @@ interface Given<Row> {
 
 /**
  * Adds rows with COPY, all or none: half of what the database spends on an insert of a JSON document. Columns that are
- * not named get their defaults. Rejects as a query of the pool does.
+ * not named get their defaults. On the client of a transaction it is a part of that. Rejects as a query of the pool does.
  */
-export async function copyRows<Row>(pool: Pool, { table, columns, rows }: Given<Row>): Promise<void> {
-  const client = await pool.connect()
+export async function copyRows<Row>(on: Pool | PoolClient, given: Given<Row>): Promise<void> {
+  if (!(on instanceof Pool)) return copy(on, given)
+  const client = await on.connect()
   let isClean = false
+  try {
+    await copy(client, given)
+    isClean = true
+  } catch (error) {
+    // The server has answered, and takes the next statement.
+    isClean = !(error instanceof DatabaseUnavailable)
+    throw error
+  } finally {
+    client.release(!isClean)
+  }
+}
+
+async function copy<Row>(client: PoolClient, { table, columns, rows }: Given<Row>): Promise<void> {
   try {
     const stream = client.query(from(`copy ${table} (${columns.join(', ')}) from stdin`))
     stream.end(copyText(columns, rows))
     await finished(stream)
-    isClean = true
   } catch (error) {
-    // The server has answered, and takes the next statement.
-    isClean = asUnavailable(error) === error
     throw asUnavailable(error)
-  } finally {
-    client.release(!isClean)
   }
 }
 

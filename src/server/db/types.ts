@@ -142,7 +142,8 @@ export interface StreamTicketTable {
 /** Table `usage`: one row a model call. */
 export interface UsageTable {
   id: string
-  request_id: string
+  /** Null for what was lost with a slice of budgets. */
+  request_id: string | null
   principal: string
   owner_id: string | null
   agent_id: string | null
@@ -346,11 +347,14 @@ export interface BudgetTable {
 
 /** Table `reservations`: what is held for calls at work. */
 export interface ReservationTable {
+  /** That of a call, or the id of a slice that many calls are held in. */
   request_id: string
   held_in: Json
   amount_usd: string
   tokens: number
   facts: Json<JsonObject>
+  /** Of a slice: the last batch that was booked from it. */
+  booked_in: string | null
   expires_at: Date
   created_at: DefaultTime
 }

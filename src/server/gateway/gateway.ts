@@ -130,8 +130,9 @@ export function createGateway(options: Options): Gateway {
   const book = (arrival: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
     const { attempt, attempts, givenUp, replayed } = arrival
     if (replayed) {
-      usage.book(cachedRow(replayed, { outcome, hold }))
-      hold?.settled()
+      const row = cachedRow(replayed, { outcome, hold })
+      usage.book(row)
+      hold?.settled(row)
       return outcome
     }
     if (!attempt || isCount(attempt.call.kind)) return outcome
@@ -140,8 +141,9 @@ export function createGateway(options: Options): Gateway {
     const isStated = outcome.unstatedMs === undefined
     const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
     const besidesUsd = costsOf(attempt.call, givenUp, target => table.prices.factsOf(target).price)
-    usage.book(usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold, besidesUsd }))
-    hold?.settled()
+    const row = usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold, besidesUsd })
+    usage.book(row)
+    hold?.settled(row)
     return booked
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { budgetBench, rowOf } from '../../../test/support/budget-bench.ts'
-import type { UsageRow } from './store.ts'
+import type { UsageRow } from './rows.ts'
 
 const bench = await budgetBench()
 const { usage } = bench
@@ -52,20 +52,35 @@ test('rows come back as they were booked, dated by the database', async () => {
   assert.deepEqual([stored, created_at?.toISOString()], [given, '2026-04-01T12:00:00.000Z'])
 })
 
+const free = { held_usd: null }
+
 test('a batch that is sent twice is there once, and a full batch fits in one statement', async () => {
-  await bench.set('owner', 'twice', { max_usd: '100' })
-  const rows = Array.from({ length: 500 }, (_, at) => rowOf(`batch_${at}`, { owner: 'twice' }, '0.01'))
-  await book(...rows)
-  await book(...rows.slice(0, 10), rowOf('batch_new', { owner: 'twice' }, '0.01'))
-  await book()
-  assert.deepEqual(await figures('twice'), [5.01, 0, 0])
+  for (const [owner, held] of Object.entries({ held: {}, free })) {
+    await bench.set('owner', owner, { max_usd: '100' })
+    const rows = Array.from({ length: 500 }, (_, at) => rowOf(`${owner}_${at}`, { owner }, '0.01', held))
+    await book(...rows)
+    await book(...rows)
+    await book()
+    assert.deepEqual(await figures(owner), [5, 0, 0])
+  }
+})
+
+test('of calls that nothing was held for a batch is written as a whole', async () => {
+  await bench.set('owner', 'whole', { max_usd: '100' })
+  const rows = Array.from({ length: 40 }, (_, at) => rowOf(`whole_${at}`, { owner: 'whole' }, '0.01', free))
+  await book(...rows.slice(0, 1))
+  await assert.rejects(book(...rows), { code: '23505' })
+  assert.deepEqual(await figures('whole'), [0.01, 0, 0])
+  for (const row of rows) await book(row)
+  assert.deepEqual(await figures('whole'), [0.4, 0, 0])
 })
 
 test('calls that nobody pays for are written beside those of a budget, each once, as they were booked', async () => {
   await bench.set('owner', 'beside', { max_usd: '100' })
   const stop_reason = 'tab\t, line\r\n, \\N, \\, "quote" and ü'
-  const nobodys: UsageRow = { ...rowOf('nobodys', {}, '2'), stop_reason, rates: { input: '0.000005' } }
-  const batch = [nobodys, rowOf('somebodys', { owner: 'beside' }, '3')]
+  const nobodys: UsageRow = { ...rowOf('nobodys', {}, '2', free), stop_reason, rates: { input: '0.000005' } }
+  const many = Array.from({ length: 20 }, (_, at) => rowOf(`more_${at}`, {}, '1', free))
+  const batch = [nobodys, rowOf('somebodys', { owner: 'beside' }, '3', free), ...many]
   await book(...batch)
   await book(...batch)
   assert.deepEqual(await figures('beside'), [3, 0, 0])
@@ -113,10 +128,12 @@ test('the cost of a call counts in every budget that it is made under, limited o
   await bench.key('unlimited')
   await bench.set('key', 'unlimited', {})
   await bench.set('agent', 'counted', { max_usd: '9' })
-  await book(rowOf('counted', { key: 'unlimited', owner: 'no budget', agent: 'counted' }, '0.25'))
+  const payers = { key: 'unlimited', owner: 'no budget', agent: 'counted' }
+  await book(rowOf('counted', payers, '0.25'))
+  await book(rowOf('counted_free', payers, '0.5', free))
   assert.deepEqual(
     [(await bench.budget('key', 'unlimited')).spent_usd, (await bench.budget('agent', 'counted')).spent_usd],
-    ['0.25', '0.25'],
+    ['0.75', '0.75'],
   )
 })
 

@@ -1,80 +1,13 @@
-import type { Insertable } from 'kysely'
 import type { Pool } from 'pg'
-import { isUniqueViolation } from '../db/connect.ts'
-import { copyRows } from '../db/copy-rows.ts'
-import type { UsageTable } from '../db/types.ts'
 import { isAbsent } from '../platform/json.ts'
-
-/** The record of one model call; the database dates it. */
-export interface UsageRow
-  extends Omit<Insertable<UsageTable>, 'created_at' | 'rates' | 'reasoning_tokens' | 'units' | 'web_searches'> {
-  /** US dollars per token by kind, as exact decimals; null when the price is not known. */
-  readonly rates: Readonly<Record<string, string>> | null
-  /** Part of the output. */
-  readonly reasoning_tokens: number
-  readonly web_searches: number
-  /** What was counted besides tokens, such as `{character: 120}`. */
-  readonly units?: Readonly<Record<string, number>> | null
-}
+import { type Batch, bookStore } from './book-store.ts'
+import { columns, type SoftLimitPassed, type UsageRow } from './rows.ts'
 
 /** Calls that have ended. */
-export interface Ended {
-  readonly rows: readonly UsageRow[]
+export interface Ended extends Batch {
   /** Requests for which something was held and no upstream was called. */
   readonly released: readonly string[]
 }
-
-/** A budget whose soft limit was just passed. Amounts are exact decimals. */
-export interface SoftLimitPassed {
-  readonly scope: string
-  readonly scope_id: string
-  readonly soft_usd: string
-  readonly max_usd: string | null
-  readonly spent_usd: string
-  readonly reset_at: Date | null
-}
-
-const columns = [
-  'id',
-  'request_id',
-  'principal',
-  'owner_id',
-  'agent_id',
-  'session_id',
-  'prompt_id',
-  'client_session_id',
-  'client_agent_id',
-  'client_parent_id',
-  'alias',
-  'deployment',
-  'provider',
-  'upstream_model',
-  'lane',
-  'outcome',
-  'stop_reason',
-  'status',
-  'attempts',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_5m_tokens',
-  'cache_write_1h_tokens',
-  'output_tokens',
-  'estimated',
-  'cost_usd',
-  'degraded',
-  'key_id',
-  'run_id',
-  'protocol',
-  'reasoning_tokens',
-  'web_searches',
-  'units',
-  'rates',
-  'price_source',
-  'held_usd',
-  'cached',
-  'first_content_ms',
-  'total_ms',
-] as const satisfies readonly (keyof UsageRow)[]
 
 /** Of a row that is there already: its id, whose call it was and what was held for it stay. */
 const mended = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
@@ -172,15 +105,9 @@ const settleText = (clock: string) => `
   )
   select scope, scope_id, soft_usd, max_usd, spent_usd, reset_at from settled where is_new`
 
-/** Calls that count for no budget, some of which may be written already. */
-const noteText = (clock: string) => `
-  insert into usage (${columns.join(', ')}, created_at)
-  select ${columns.join(', ')}, ${clock} from json_populate_recordset(null::usage, $1)
-  on conflict (request_id) do nothing`
-
-/** True for a call that nobody pays for who could have a budget, such as one with the master key. */
-const isPaidByNobody = ({ key_id, owner_id, agent_id, session_id, held_usd, outcome }: UsageRow): boolean =>
-  outcome !== 'lost' && [key_id, owner_id, agent_id, session_id, held_usd].every(isAbsent)
+/** True for a call with a reservation of its own, or one whose reservation has expired. */
+const isReserved = ({ held_usd, slice_id, outcome }: UsageRow): boolean =>
+  outcome === 'lost' || (!isAbsent(held_usd) && isAbsent(slice_id))
 
 interface Options {
   /** SQL that reads the time; the database clock by default. */
@@ -189,29 +116,22 @@ interface Options {
 
 export type UsageStore = ReturnType<typeof usageStore>
 
-/** Table `usage`: one row a model call. What a call has cost counts in table `budgets` with the very same statement. */
-export function usageStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
-  const text = settleText(clock)
-  const note = noteText(clock)
-
-  /** Nothing is settled for these. COPY takes half of an insert, but fails where a row is written already. */
-  const add = (rows: readonly UsageRow[]): Promise<unknown> =>
-    copyRows(pool, { table: 'usage', columns, rows }).catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      return pool.query({ name: 'note', text: note, values: [JSON.stringify(rows)] })
-    })
-
+/** Table `usage`: one row a model call. What a call has cost counts in table `budgets` in the very same transaction. */
+export function usageStore(pool: Pool, { clock }: Options = {}) {
+  const text = settleText(clock ?? 'clock_timestamp()')
+  const { book } = bookStore(pool, clock)
   return {
     /**
      * Books calls and gives back what was held for them; says whose soft limits were passed. What was settled before is
-     * not settled again, so a batch of unknown fate can be sent once more.
+     * not settled again, so a batch of unknown fate can be sent once more, as it was.
      */
-    async settle({ rows, released }: Ended): Promise<readonly SoftLimitPassed[]> {
-      const { free = [], paid = [] } = Object.groupBy(rows, row => (isPaidByNobody(row) ? 'free' : 'paid'))
-      if (free.length > 0) await add(free)
-      if (paid.length === 0 && released.length === 0) return []
-      const values = [JSON.stringify(paid), JSON.stringify(released)]
-      return (await pool.query<SoftLimitPassed>({ name: 'settle', text, values })).rows
+    async settle({ id, rows, released, shares }: Ended): Promise<readonly SoftLimitPassed[]> {
+      const { own = [], rest = [] } = Object.groupBy(rows, row => (isReserved(row) ? 'own' : 'rest'))
+      const passed = rest.length === 0 && shares.length === 0 ? [] : await book({ id, rows: rest, shares })
+      if (own.length === 0 && released.length === 0) return passed
+      const values = [JSON.stringify(own), JSON.stringify(released)]
+      const { rows: others } = await pool.query<SoftLimitPassed>({ name: 'settle', text, values })
+      return [...passed, ...others]
     },
   }
 }

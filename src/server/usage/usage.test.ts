@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { eventually } from '../../../test/support/eventually.ts'
 import { AppError } from '../platform/errors.ts'
-import type { UsageRow } from './store.ts'
+import type { UsageRow } from './rows.ts'
 import { createUsage } from './usage.ts'
 
 const row = (id: string): UsageRow => ({
@@ -256,7 +256,7 @@ test('a soft limit that was passed is told once, in the log', async () => {
     isPassing: () => false,
     periodMs: 10_000,
   })
-  await usage.bookNow([row('a')])
+  await usage.bookNow({ rows: [row('a')], shares: [] })
   assert.deepEqual(said, [[passed, 'a soft budget was passed']])
   await usage.stop()
 })

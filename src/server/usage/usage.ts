@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
+import type { SliceShare } from './book-store.ts'
 import { createLedgerRoom } from './ledger-room.ts'
-import type { Ended, SoftLimitPassed, UsageRow, UsageStore } from './store.ts'
+import type { SoftLimitPassed, UsageRow } from './rows.ts'
+import type { Ended, UsageStore } from './store.ts'
 
 interface Options {
   readonly store: Pick<UsageStore, 'settle'>
@@ -31,8 +34,12 @@ export interface Usage {
   book(row: UsageRow): void
   /** Gives back, as soon, what is held for a call that never reached an upstream. */
   release(requestId: string): void
-  /** Writes rows now. Rejects when that is not possible; they are not kept. */
-  bookNow(rows: readonly UsageRow[]): Promise<void>
+  /** Gives back, as soon, what a slice of budgets needs no more. */
+  giveBack(share: SliceShare): void
+  /** Writes this now. Rejects when that is not possible; it is not kept. */
+  bookNow(ended: Pick<Ended, 'rows' | 'shares'>): Promise<void>
+  /** Calls `listener` for each budget whose soft limit was just passed. */
+  onSoftLimit(listener: (passed: SoftLimitPassed) => void): void
   /** Resolves once all that was booked until now is written, or could not be. */
   flush(): Promise<void>
   /**
@@ -58,7 +65,11 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
   const { isAway = isPassing, gatherMs = 50, periodMs = 1_000, capacity = 10_000, patienceMs = 2_000 } = options
   let rows: UsageRow[] = []
   let released: string[] = []
-  /** How many of both were ever taken, and how many of those are settled or dropped. */
+  let shares: SliceShare[] = []
+  /** What is being written. It stays as it is until it has been: what is in effect already is known by that. */
+  let batch: Ended | undefined
+  const listeners: ((passed: SoftLimitPassed) => void)[] = []
+  /** How many of all were ever taken, and how many of those are settled or dropped. */
   let taken = 0
   let done = 0
   /** One writer at a time; false when the database is away. */
@@ -70,7 +81,10 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
   const room = createLedgerRoom({ most: Math.ceil(capacity * fullShare), patienceMs, waiting: () => rows.length })
 
   const settle = async (ended: Ended): Promise<void> => {
-    for (const passed of await store.settle(ended)) tellPassed(log, passed)
+    for (const passed of await store.settle(ended)) {
+      tellPassed(log, passed)
+      for (const listener of listeners) listener(passed)
+    }
   }
 
   const write = async (batch: Ended): Promise<void> => {
@@ -85,11 +99,19 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
     }
   }
 
+  /** What a slice gives back may follow from rows that wait: it comes behind all of them. */
+  const nextBatch = (): Ended => ({
+    id: newId('use'),
+    rows: rows.slice(0, batchSize),
+    released: released.slice(0, batchSize),
+    shares: rows.length > batchSize ? [] : shares.slice(0, batchSize),
+  })
+
   /** Writes what is there now. What comes meanwhile waits for the next time, so that batches stay large. */
   const writeAll = async (): Promise<boolean> => {
     const target = taken
     while (done < target) {
-      const batch = { rows: rows.slice(0, batchSize), released: released.slice(0, batchSize) }
+      batch ??= nextBatch()
       try {
         await write(batch)
       } catch (error) {
@@ -99,7 +121,9 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
       }
       rows = rows.slice(batch.rows.length)
       released = released.slice(batch.released.length)
-      done += batch.rows.length + batch.released.length
+      shares = shares.slice(batch.shares.length)
+      done += batch.rows.length + batch.released.length + batch.shares.length
+      batch = undefined
       room.written()
     }
     return true
@@ -148,7 +172,13 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
       taken++
       void flushSoon()
     },
-    bookNow: lost => settle({ rows: lost, released: [] }),
+    giveBack(share) {
+      shares.push(share)
+      taken++
+      void flushSoon()
+    },
+    bookNow: ended => settle({ id: newId('use'), released: [], ...ended }),
+    onSoftLimit: listener => void listeners.push(listener),
     flush,
     room: room.enter,
     async stop() {
@@ -160,12 +190,22 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
   }
 }
 
-const singlesOf = (batch: Ended): Ended[] => [
-  ...batch.rows.map(row => ({ rows: [row], released: [] })),
-  ...batch.released.map(id => ({ rows: [], released: [id] })),
-]
+/** Each is a batch of its own. */
+function singlesOf(batch: Ended): readonly Ended[] {
+  const none = { rows: [], released: [], shares: [] }
+  const parts = [
+    ...batch.rows.map(row => ({ ...none, rows: [row] })),
+    ...batch.released.map(id => ({ ...none, released: [id] })),
+    ...batch.shares.map(share => ({ ...none, shares: [share] })),
+  ]
+  return parts.map((part, at) => ({ ...part, id: `${batch.id}.${at}` }))
+}
 
-const idsOf = (batch: Ended): string[] => [...batch.rows.map(({ request_id }) => request_id), ...batch.released]
+const idsOf = ({ rows, released, shares }: Ended) => [
+  ...rows.map(({ request_id }) => request_id),
+  ...released,
+  ...shares.map(({ id }) => id),
+]
 
 function tellPassed(log: Options['log'], { scope, scope_id, ...figures }: SoftLimitPassed): void {
   log.warn({ scope, scope_id, ...figures }, 'a soft budget was passed')

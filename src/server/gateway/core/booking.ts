@@ -2,12 +2,12 @@ import type { Hold } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
 import type { Protocol } from '../../config/config.ts'
 import { newId } from '../../platform/ids.ts'
-import type { UsageRow } from '../../usage/store.ts'
+import { lesserUsd, sumUsd } from '../../platform/usd.ts'
+import type { UsageRow } from '../../usage/rows.ts'
 import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { imageOf } from '../endpoints/request.ts'
 import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isRaw } from '../lanes.ts'
-import { lesserUsd, sumUsd } from '../pricing/cost.ts'
 import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
 import { toolCallsOf } from '../pricing/tool-fees.ts'
 import { chargeOf, tokenChargeOf } from '../pricing/unit-prices.ts'
@@ -25,7 +25,7 @@ interface Ended {
   /** What the model costs there; undefined when nobody knows. */
   readonly price: ModelPrice | undefined
   /** What was held for it; undefined when nothing was. */
-  readonly hold: Pick<Hold, 'amountUsd'> | undefined
+  readonly hold: Pick<Hold, 'amountUsd' | 'sliceId'> | undefined
   /** What answers cost that were given up for this one. */
   readonly besidesUsd: readonly string[]
 }
@@ -43,7 +43,7 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, hold, bes
     outcome,
     attempts,
     costUsd: sumUsd(costOfCall(outcome, charge.costUsd, hold), besidesUsd),
-    heldUsd: hold?.amountUsd,
+    hold,
     totalMs: performance.now() - startedMs,
   })
 }
@@ -75,7 +75,7 @@ export const cachedRow = (
     outcome,
     attempts: 0,
     costUsd: '0',
-    heldUsd: hold?.amountUsd,
+    hold,
     totalMs: performance.now() - startedMs,
   }),
   lane: 'cache',
@@ -92,7 +92,7 @@ export const nativeRow = (
     outcome,
     attempts: 1,
     costUsd,
-    heldUsd: hold?.amountUsd,
+    hold,
     totalMs: performance.now() - startedMs,
   }),
   lane: 'native',
@@ -100,7 +100,13 @@ export const nativeRow = (
 
 /** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
 export const lostRow = (call: Call, ask: Ask, heldUsd: string): UsageRow =>
-  rowOf(call, ask, { outcome: lost, attempts: 0, costUsd: heldUsd, heldUsd, totalMs: 0 })
+  rowOf(call, ask, {
+    outcome: lost,
+    attempts: 0,
+    costUsd: heldUsd,
+    hold: { amountUsd: heldUsd, sliceId: undefined },
+    totalMs: 0,
+  })
 
 const lost = {
   outcome: 'lost',
@@ -118,7 +124,7 @@ interface Facts {
   readonly costUsd: string | undefined
   readonly rates?: UsageRow['rates'] | undefined
   readonly priceSource?: string | undefined
-  readonly heldUsd: string | null | undefined
+  readonly hold: Ended['hold']
   readonly totalMs: number
 }
 
@@ -167,7 +173,8 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     cost_usd: orNull(facts.costUsd),
     rates: orNull(facts.rates),
     price_source: orNull(facts.priceSource),
-    held_usd: orNull(facts.heldUsd),
+    held_usd: orNull(facts.hold?.amountUsd),
+    slice_id: orNull(facts.hold?.sliceId),
     cached: null,
     degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),

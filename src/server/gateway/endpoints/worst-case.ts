@@ -1,5 +1,5 @@
+import { lesserUsd } from '../../platform/usd.ts'
 import type { Call, DeployedModel, EndpointKind, Units } from '../core/call.ts'
-import { lesserUsd } from '../pricing/cost.ts'
 import type { ModelFacts } from '../pricing/price-book.ts'
 import { chargeOf, isEndpointPriced } from '../pricing/unit-prices.ts'
 import type { WorstCase } from '../pricing/worst-case.ts'

@@ -107,8 +107,9 @@ export function createNative({ gateway, send, usage, budgets }: Deps): Native {
       let leave = () => {}
       let held: Hold | undefined
       const book = (outcome: Outcome): Outcome => {
-        usage.book(nativeRow(attempt, { outcome, hold: held, costUsd: isReading(method) ? '0' : undefined }))
-        held?.settled()
+        const row = nativeRow(attempt, { outcome, hold: held, costUsd: isReading(method) ? '0' : undefined })
+        usage.book(row)
+        held?.settled(row)
         return outcome
       }
       try {

@@ -1,4 +1,5 @@
 import type { RateName, Rates, TieredRate } from '../../config/config.ts'
+import { usdOf } from '../../platform/usd.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { rateAt } from './rates.ts'
 
@@ -32,30 +33,6 @@ export const perToken = (rate: number): bigint => BigInt(Math.round(rate * 1e6))
 /** Pico-dollars of so many units. Seconds may have a fraction: to the millisecond. */
 export const picoOf = (rate: number, count: number): bigint =>
   (BigInt(Math.round(rate * 1e12)) * BigInt(Math.round(count * 1_000))) / 1_000n
-
-const picoDigits = 12
-
-/** Pico-dollars as an exact decimal of US dollars. */
-export function usdOf(picoDollars: bigint): string {
-  const digits = picoDollars.toString().padStart(picoDigits + 1, '0')
-  const fraction = digits.slice(-picoDigits).replace(/0+$/, '')
-  return `${digits.slice(0, -picoDigits)}${fraction && `.${fraction}`}`
-}
-
-const picoDollarsOf = (usd: string): bigint => {
-  const [whole = '', fraction = ''] = usd.split('.')
-  return BigInt(`${whole}${fraction.slice(0, picoDigits).padEnd(picoDigits, '0')}`)
-}
-
-/** The lesser of two exact decimals. */
-export const lesserUsd = (one: string, other: string): string =>
-  picoDollarsOf(other) < picoDollarsOf(one) ? other : one
-
-/** The sum of exact decimals; `first` alone where there are no others. */
-export const sumUsd = (first: string | undefined, others: readonly string[]): string | undefined =>
-  others.length === 0
-    ? first
-    : usdOf(others.reduce((sum, usd) => sum + picoDollarsOf(usd), picoDollarsOf(first ?? '0')))
 
 const inputOf = (tokens: TokenCounts): number =>
   tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_5m_tokens + tokens.cache_write_1h_tokens

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../../test/support/gateway-app.ts'
 import type { Deployment } from '../../config/config.ts'
+import { usdOf } from '../../platform/usd.ts'
 import type { CallKind, Units } from '../core/call.ts'
 import { noTokens } from '../tokens/token-counts.ts'
-import { usdOf } from './cost.ts'
 import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
 
 const costOf = (provider: string, upstreamModel: string, calls: Units, changes: Partial<Deployment> = {}) =>

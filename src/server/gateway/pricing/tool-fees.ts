@@ -1,9 +1,10 @@
 import { recordsOf } from '../../platform/json.ts'
+import { usdOf } from '../../platform/usd.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { baseModelOf, type Call, type DeployedModel, type Unit, type Units } from '../core/call.ts'
 import { isSearchPreview } from '../tokens/input-bound.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
-import { picoOf, usdOf } from './cost.ts'
+import { picoOf } from './cost.ts'
 
 interface Fees {
   readonly providers: RegExp

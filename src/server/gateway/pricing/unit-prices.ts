@@ -1,7 +1,8 @@
+import { picoDollarsOf, usdOf } from '../../platform/usd.ts'
 import { baseModelOf, type Call, type DeployedModel, type EndpointKind, type Unit, type Units } from '../core/call.ts'
 import { endpoints } from '../endpoints/table.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
-import { costOf, picoOf, usdOf } from './cost.ts'
+import { costOf, picoOf } from './cost.ts'
 import type { ModelPrice } from './price-book.ts'
 import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
 
@@ -125,8 +126,7 @@ const dearerTokens = ['audio_token', 'image_token'] as const
 
 const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {
   if (usd === undefined || more === 0n) return usd
-  const [whole = '0', fraction = ''] = usd.split('.')
-  return usdOf(BigInt(`${whole}${fraction.padEnd(12, '0')}`) + more)
+  return usdOf(picoDollarsOf(usd) + more)
 }
 
 /** True when calls of an endpoint have a known price at a model. */

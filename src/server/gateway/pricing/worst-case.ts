@@ -1,7 +1,8 @@
 import type { Protocol, TieredRate } from '../../config/config.ts'
+import { usdOf } from '../../platform/usd.ts'
 import { baseModelOf, type DeployedModel, type Units } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'
-import { perToken, usdOf } from './cost.ts'
+import { perToken } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
 import { toolChargeOf } from './tool-fees.ts'
 

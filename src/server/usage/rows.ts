@@ -1,0 +1,69 @@
+import type { Insertable } from 'kysely'
+import type { UsageTable } from '../db/types.ts'
+
+/** The record of one model call; the database dates it. */
+export interface UsageRow
+  extends Omit<Insertable<UsageTable>, 'created_at' | 'rates' | 'reasoning_tokens' | 'units' | 'web_searches'> {
+  /** US dollars per token by kind, as exact decimals; null when the price is not known. */
+  readonly rates: Readonly<Record<string, string>> | null
+  /** Part of the output. */
+  readonly reasoning_tokens: number
+  readonly web_searches: number
+  /** What was counted besides tokens, such as `{character: 120}`. */
+  readonly units?: Readonly<Record<string, number>> | null
+  /** The slice of budgets that it was held in, in place of a reservation of its own. Not stored. */
+  readonly slice_id?: string | null
+}
+
+/** A budget whose soft limit was just passed. Amounts are exact decimals. */
+export interface SoftLimitPassed {
+  readonly scope: string
+  readonly scope_id: string
+  readonly soft_usd: string
+  readonly max_usd: string | null
+  readonly spent_usd: string
+  readonly reset_at: Date | null
+}
+
+/** What is written of a row, in the order of COPY. */
+export const columns = [
+  'id',
+  'request_id',
+  'principal',
+  'owner_id',
+  'agent_id',
+  'session_id',
+  'prompt_id',
+  'client_session_id',
+  'client_agent_id',
+  'client_parent_id',
+  'alias',
+  'deployment',
+  'provider',
+  'upstream_model',
+  'lane',
+  'outcome',
+  'stop_reason',
+  'status',
+  'attempts',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+  'estimated',
+  'cost_usd',
+  'degraded',
+  'key_id',
+  'run_id',
+  'protocol',
+  'reasoning_tokens',
+  'web_searches',
+  'units',
+  'rates',
+  'price_source',
+  'held_usd',
+  'cached',
+  'first_content_ms',
+  'total_ms',
+] as const satisfies readonly (keyof UsageRow)[]
