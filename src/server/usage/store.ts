@@ -3,6 +3,8 @@ import { isAbsent } from '../platform/json.ts'
 import { type Batch, bookStore } from './book-store.ts'
 import { columns, type SoftLimitPassed, type UsageRow } from './rows.ts'
 
+export type { UsageRow } from './rows.ts'
+
 /** Calls that have ended. */
 export interface Ended extends Batch {
   /** Requests for which something was held and no upstream was called. */
