@@ -276,7 +276,7 @@ async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): P
   const { sessionId } = held
   await eventLog.append(held, stamped(batch, prompt.id, runId), async client => {
     if (refs) await sessions.remember(client, held, refs)
-    await pauses.pause(client, { sessionId, needsUsd: reached.needed_usd, hasProgressed })
+    await pauses.pause(client, { sessionId, budget: reached, needsUsd: reached.needed_usd, hasProgressed })
     await sessions.setOutcome(client, held, null)
   })
   return false

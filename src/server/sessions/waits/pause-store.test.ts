@@ -5,7 +5,7 @@ import { startPrompt, storedPrompt, storedSession } from '../../../../test/suppo
 import { leaseStore } from '../engine/lease-store.ts'
 import { promptStore } from '../queue/prompt-store.ts'
 import { sessionStore } from '../session-store.ts'
-import { pauseStore } from './pause-store.ts'
+import { type BudgetId, pauseStore } from './pause-store.ts'
 
 const { pool } = await freshDatabase()
 const pauses = pauseStore(pool)
@@ -32,31 +32,32 @@ async function setBudget({ scope, scope_id, max = '1', spent = '0', reserved = '
 }
 
 /** A session of one prompt that a budget has stopped. */
-async function pausedSession({
-  needs = 0.25,
-  hasProgressed = true,
-}: {
-  needs?: number | null
-  hasProgressed?: boolean
-} = {}) {
+async function pausedSession({ keyId, ...stopped }: Stopped & { readonly keyId?: string } = {}) {
   const id = await storedSession(pool)
   const promptId = await storedPrompt(pool, id, { position: 1 })
-  await stop(id, promptId, { needs, hasProgressed })
+  await pool.query('update prompts set key_id = $2 where id = $1', [promptId, keyId])
+  await stop(id, promptId, { hasProgressed: true, ...stopped })
   return { id, promptId }
+}
+
+interface Stopped {
+  readonly needs?: number | null
+  readonly hasProgressed?: boolean
+  readonly budget?: BudgetId
 }
 
 async function stop(
   sessionId: string,
   promptId: string,
-  { needs = 0.25, hasProgressed = false }: { needs?: number | null; hasProgressed?: boolean } = {},
+  { needs = 0.25, hasProgressed = false, budget }: Stopped = {},
 ) {
   await startPrompt(pool, promptId, 'run_1')
-  await pauses.pause(pool, { sessionId, needsUsd: needs, hasProgressed })
+  await pauses.pause(pool, { sessionId, needsUsd: needs, hasProgressed, ...(budget && { budget }) })
   await sessions.setDue(pool, sessionId)
 }
 
 const isReady = async (id: string, changed: readonly string[] = []) =>
-  (await pauses.ready(changed, 1_000)).some(({ session_id }) => session_id === id)
+  (await pauses.ready({ changed, limit: 1_000 })).sessions.some(({ session_id }) => session_id === id)
 
 async function resumed(id: string, times = 1): Promise<boolean> {
   const client = await pool.connect()
@@ -221,7 +222,9 @@ test('of many that share a budget only those go on that fit into it together, th
     ids.push(id)
   }
   await setBudget({ scope: 'owner', scope_id: 'shared', max: '1' })
-  const ready = (await pauses.ready([], 1_000)).map(({ session_id }) => session_id).filter(id => ids.includes(id))
+  const ready = (await pauses.ready({ changed: [], limit: 1_000 })).sessions
+    .map(({ session_id }) => session_id)
+    .filter(id => ids.includes(id))
   assert.deepEqual(ready, [ids[0], ids[2]], 'one that can never fit holds nobody up')
 })
 
@@ -295,4 +298,35 @@ test('a prompt is paused itself, or behind one that is; one before it is not', a
   const behind = await storedPrompt(pool, id, { position: 2 })
   const all = await Promise.all([before, promptId, behind].map(prompt => pauses.isPaused(prompt)))
   assert.deepEqual(all, [false, true, true])
+})
+
+/** Sessions of one owner that wait for its budget, each with its place in the line. */
+async function inLine(owner: string, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let at = 0; at < count; at++) {
+    const { id } = await pausedSession({ needs: 0.1, budget: { scope: 'owner', scope_id: owner } })
+    await pool.query('update sessions set owner_id = $2 where id = $1', [id, owner])
+    ids.push(id)
+  }
+  return ids
+}
+
+test('who is stopped by another budget than was said waits for that one, and is in nobody’s way', async () => {
+  const ids = await inLine('line', 4)
+  await setBudget({ scope: 'owner', scope_id: 'line', max: '10' })
+  const [first = '', ...others] = ids
+  await setBudget({ scope: 'session', scope_id: first, max: '1', spent: '1' })
+  assert.deepEqual(await Promise.all(ids.map(id => isReady(id))), [false, true, true, true])
+  const { rows } = await pool.query<{ scope: string }>('select scope from waits where session_id = any ($1)', [
+    [first, ...others],
+  ])
+  assert.deepEqual(rows.map(({ scope }) => scope).sort(), ['owner', 'owner', 'owner', 'session'])
+  await setBudget({ scope: 'session', scope_id: first, max: '2', spent: '1' })
+  assert.equal(await isReady(first), true)
+})
+
+test('a key that is revoked ends the wait of those who waited for another budget', async () => {
+  const { id } = await pausedSession({ budget: { scope: 'owner', scope_id: 'spent' }, keyId: 'key_never_there' })
+  await setBudget({ scope: 'owner', scope_id: 'spent', spent: '1' })
+  assert.equal(await isReady(id), true)
 })

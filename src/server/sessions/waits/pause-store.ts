@@ -8,8 +8,32 @@ export interface ReadySession {
   readonly times: number
 }
 
+/** What a budget belongs to. */
+export interface BudgetId {
+  readonly scope: string
+  readonly scope_id: string
+}
+
+interface Look {
+  /** Budgets as `scope:id` that were just changed. */
+  readonly changed: readonly string[]
+  /** Sessions at most. */
+  readonly limit: number
+  /** Where the look before ended, which had more budgets to look at than it may. */
+  readonly after?: BudgetId | undefined
+}
+
+interface Found {
+  /** Oldest first. */
+  readonly sessions: readonly ReadySession[]
+  /** Where the next look begins; undefined: at the start. */
+  readonly after: BudgetId | undefined
+}
+
 interface Pause {
   readonly sessionId: string
+  /** The budget that refused; undefined: not known. */
+  readonly budget?: BudgetId
   /** US dollars that the refused call may cost at most; null: not known. */
   readonly needsUsd: number | null
   /** True when the run got anything done: the count of stops starts anew. */
@@ -23,53 +47,125 @@ const heldUntil = (times: string) =>
 const pauseText = `
   with stopped as (
     update prompts set state = 'waiting', run_id = null, held_times = case when $3 then 1 else held_times + 1 end
-    where session_id = $1 and state = 'running' returning id, held_times
+    where session_id = $1 and state = 'running' returning id, held_times, key_id
   )
-  insert into waits (prompt_id, kind, session_id, needs_usd, not_before)
-  select id, 'budget', $1, $2, ${heldUntil('held_times')} from stopped`
+  insert into waits (prompt_id, kind, session_id, needs_usd, not_before, scope, scope_id, key_id)
+  select id, 'budget', $1, $2, ${heldUntil('held_times')}, $4, $5, key_id from stopped`
+
+/** Budgets, and keys, that one look goes through. */
+const mostLooked = 1_000
+/** Of those who wait for one budget. They are told apart by the budgets that stop them, so that none is in the way of others. */
+const mostOfOne = 200
+
+const ofBudget = (budget: string) => `
+  kind = 'budget' and scope = ${budget}.scope and scope_id = ${budget}.scope_id`
+
+/** One look-up by index for each budget that somebody waits for, however many wait for it. `$3`, `$4`: where to begin. */
+const budgetsText = `
+  waited as (
+    (select scope, scope_id from waits where kind = 'budget' and (scope, scope_id) > ($3, $4) order by scope, scope_id limit 1)
+    union all
+    select next.scope, next.scope_id from waited cross join lateral (
+      select scope, scope_id from waits where kind = 'budget' and (scope, scope_id) > (waited.scope, waited.scope_id)
+      order by scope, scope_id limit 1
+    ) next
+  ), looked as materialized (
+    select scope, scope_id from waited limit ${mostLooked}
+  ), named as (
+    select scope, scope_id from looked
+    union select split_part(name, ':', 1), substr(name, strpos(name, ':') + 1) from unnest($1::text[]) as name
+  ), with_room as materialized (
+    select named.*, room from named left join lateral (
+      select max_usd - reserved_usd - case when reset_at <= clock_timestamp() then 0 else spent_usd end as room
+      from budgets where scope = named.scope and scope_id = named.scope_id and max_usd is not null
+    ) budget on true
+    where room is null or room > 0
+  )`
+
+const isDead = (key: string) => `
+  not exists (
+    select from api_keys where id = ${key} and revoked_at is null and (expires_at is null or expires_at > clock_timestamp()))`
+
+const keysText = `
+  keys_waited as (
+    (select key_id from waits where kind = 'budget' order by key_id limit 1)
+    union all
+    select next.key_id from keys_waited k cross join lateral (
+      select key_id from waits where kind = 'budget' and key_id > k.key_id order by key_id limit 1
+    ) next
+  ), dead_keys as materialized (
+    select key_id from (select key_id from keys_waited limit ${mostLooked}) k
+    where key_id is not null and ${isDead('k.key_id')}
+  )`
+
+/** `$1` names budgets that were just changed: who waits for those is not left alone any longer. */
+const isDue = (owner: string, agent: string, session: string, keys: string) => `
+  (w.not_before <= clock_timestamp() or w.not_before is null or $1::text[] && (array[
+    'owner:' || ${owner}, 'agent:' || ${agent}, 'session:' || ${session}] || array(select 'key:' || id from unnest(${keys}) as id)))`
 
 /**
- * Joins each paused session with the budgets that limit it. `room` is what may still be spent, and those that were queued
- * first come first. A key draws on the budgets of its ancestors too. Nothing limits a session without such a row any more.
- * `$1` names budgets that were just changed: who waits for those is not left alone any longer. Nor does anybody wait under a key that was revoked or has expired: no
- * money helps there, and the run says so.
+ * Joins those who wait for a budget that has room with all budgets that limit them. `room` is what may still be spent,
+ * and those that were queued first come first. A key draws on the budgets of its ancestors too. Nothing limits a session without
+ * such a row any more. Nor does anybody wait under a key that was revoked or has expired: no money helps there, and the run says so.
+ * Who turns out to be stopped by another budget waits for that from then on.
  */
 const readyText = `
-  with paused as (
+  with recursive ${budgetsText}, ${keysText}, candidates as materialized (
+    select session_id from with_room cross join lateral (
+      select session_id from waits w
+      where ${ofBudget('with_room')} and (room is null or coalesce(needs_usd, 0) <= room)
+        and (w.not_before <= clock_timestamp() or w.not_before is null or cardinality($1::text[]) > 0)
+      order by created_at limit ${mostOfOne}
+    ) w
+    union select session_id from dead_keys cross join lateral (
+      select session_id from waits where kind = 'budget' and key_id = dead_keys.key_id limit ${mostOfOne}
+    ) w
+    union (select session_id from waits where kind = 'budget' and scope is null limit ${mostOfOne})
+  ), paused as materialized (
     select distinct on (p.session_id) p.session_id, p.id, p.created_at, p.held_times, w.needs_usd,
-           p.key_id, line.keys, s.owner_id, s.agent_id,
-           w.not_before <= clock_timestamp() or $1::text[] && (array[
-             'owner:' || s.owner_id, 'agent:' || s.agent_id, 'session:' || p.session_id]
-             || array(select 'key:' || id from unnest(line.keys) as id)) as is_due,
-           p.key_id is not null and not exists (
-             select from api_keys k where k.id = p.key_id and k.revoked_at is null
-               and (k.expires_at is null or k.expires_at > clock_timestamp())) as is_hopeless
-    from waits w join prompts p on p.id = w.prompt_id join sessions s on s.id = p.session_id
+           p.key_id, line.keys, s.owner_id, s.agent_id, ${isDue('s.owner_id', 's.agent_id', 'p.session_id', 'line.keys')} as is_due,
+           p.key_id is not null and ${isDead('p.key_id')} as is_hopeless
+    from candidates join waits w on w.session_id = candidates.session_id and w.kind = 'budget'
+    join prompts p on p.id = w.prompt_id join sessions s on s.id = p.session_id
     left join lateral (select id || ancestors as keys from api_keys where id = p.key_id) line on true
-    where w.kind = 'budget' and s.deleted_at is null
+    where s.deleted_at is null
     order by p.session_id, p.position
-  ), payers as (
+  ), payers as materialized (
     select paused.*, b.scope, b.scope_id,
            b.max_usd - b.reserved_usd - case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as room
     from paused
     left join lateral (
-      select budgets.* from budgets join (
+      select budgets.* from (
         values ('owner', paused.owner_id), ('agent', paused.agent_id), ('session', paused.session_id)
         union all select 'key', unnest(paused.keys)
-      ) as payer (scope, scope_id) using (scope, scope_id)
-      where max_usd is not null
+      ) as payer (scope, scope_id) cross join lateral (
+        select * from budgets where scope = payer.scope and scope_id = payer.scope_id and max_usd is not null
+      ) budgets
     ) b on true
   ), fitting as (
     select session_id from payers group by session_id
     having bool_or(is_hopeless)
         or (bool_or(is_due) and bool_and(room is null or (room > 0 and room >= coalesce(needs_usd, 0))))
+  ), stopped as (
+    select distinct on (session_id) session_id, scope, scope_id from payers
+    where room is not null and (room <= 0 or room < coalesce(needs_usd, 0))
+  ), elsewhere as (
+    select w.prompt_id, stopped.scope, stopped.scope_id from stopped join waits w using (session_id)
+    where w.kind = 'budget' and (w.scope, w.scope_id) is distinct from (stopped.scope, stopped.scope_id)
+    for update of w skip locked
+  ), moved as (
+    update waits set scope = elsewhere.scope, scope_id = elsewhere.scope_id
+    from elsewhere where waits.prompt_id = elsewhere.prompt_id and kind = 'budget'
   ), in_line as (
     select payers.*, sum(coalesce(needs_usd, 0)) over (partition by scope, scope_id order by created_at, id) as wanted
     from payers join fitting using (session_id)
+  ), ready as (
+    select session_id, held_times as times, min(created_at) as since from in_line
+    group by session_id, held_times having bool_or(is_hopeless) or bool_and(room is null or room >= wanted)
+    order by since limit $2
   )
-  select session_id, held_times as times from in_line
-  group by session_id, held_times having bool_or(is_hopeless) or bool_and(room is null or room >= wanted)
-  order by min(created_at) limit $2`
+  select (select coalesce(json_agg(json_build_object('session_id', session_id, 'times', times) order by since), '[]') from ready) as sessions,
+         (select json_build_object('scope', scope, 'scope_id', scope_id) from looked offset ${mostLooked - 1}) as after`
 
 /** Rows of table `waits` whose prompts a budget has stopped. */
 export type PauseStore = ReturnType<typeof pauseStore>
@@ -77,18 +173,19 @@ export type PauseStore = ReturnType<typeof pauseStore>
 export function pauseStore(pool: Pool) {
   return {
     /** Puts the prompts of the run back to their places, to wait until their budgets have room. */
-    async pause(on: Queryable, { sessionId, needsUsd, hasProgressed }: Pause): Promise<void> {
-      await on.query(pauseText, [sessionId, needsUsd, hasProgressed])
+    async pause(on: Queryable, { sessionId, budget, needsUsd, hasProgressed }: Pause): Promise<void> {
+      await on.query(pauseText, [sessionId, needsUsd, hasProgressed, budget?.scope, budget?.scope_id])
     },
 
-    /** Paused sessions whose budgets have room, oldest first. `changed`: budgets as `scope:id` that were just changed. */
-    async ready(changed: readonly string[], limit: number): Promise<ReadySession[]> {
-      const { rows } = await pool.query<ReadySession>({
+    /** Looks for paused sessions whose budgets have room. */
+    async ready({ changed, limit, after }: Look): Promise<Found> {
+      const values = [changed, limit, after?.scope ?? '', after?.scope_id ?? '']
+      const { rows } = await pool.query<{ sessions: ReadySession[]; after: BudgetId | null }>({
         name: 'ready_paused',
         text: readyText,
-        values: [changed, limit],
+        values,
       })
-      return rows
+      return { sessions: rows[0]?.sessions ?? [], after: rows[0]?.after ?? undefined }
     },
 
     /** Lets a paused session go on. False when somebody else did so, or stopped it, since it was looked at. */

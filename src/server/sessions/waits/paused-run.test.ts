@@ -148,7 +148,7 @@ test('a paused session can be deleted, and does not come back', async t => {
   await engine.prompt(id, 'one')
   await engine.settle()
   await engine.rules.remove(id, masterCaller)
-  const ready = await pauseStore(pool).ready([`session:${id}`], 100)
+  const { sessions: ready } = await pauseStore(pool).ready({ changed: [`session:${id}`], limit: 100 })
   assert.ok(!ready.some(({ session_id }) => session_id === id))
   assert.equal((await engine.logOf(id)).at(-1), 'session.deleted')
 })

@@ -77,8 +77,8 @@ test('a change that comes while the last one is looked at is looked at too', asy
   const mayGoOn = Promise.withResolvers<void>()
   let looks = 0
   const { woken, hint } = createReplica(t, {
-    async ready(changed, limit) {
-      const found = await pauses.ready(changed, limit)
+    async ready(look) {
+      const found = await pauses.ready(look)
       if (looks++ === 0) {
         looked.resolve()
         await mayGoOn.promise
@@ -99,7 +99,7 @@ test('a database that is away is no reason to stop looking', async t => {
   const id = await pausedSession()
   let isAway = true
   const { woken, hint } = createReplica(t, {
-    ready: (changed, limit) => (isAway ? Promise.reject(new Error('away')) : pauses.ready(changed, limit)),
+    ready: look => (isAway ? Promise.reject(new Error('away')) : pauses.ready(look)),
   })
   await raise(id)
   hint(`session:${id}`)

@@ -5,7 +5,7 @@ import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
 import type { WakeUps } from '../queue/wake-ups.ts'
 import type { SessionStore } from '../session-store.ts'
-import type { PauseStore, ReadySession } from './pause-store.ts'
+import type { BudgetId, PauseStore, ReadySession } from './pause-store.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -19,6 +19,8 @@ interface Deps {
 }
 
 const sweepMs = 5_000
+/** Between two looks that share the budgets that somebody waits for. */
+const nextPartMs = 500
 const maxResumed = 100
 
 /** Lets sessions go on whose budgets have room again. */
@@ -33,19 +35,31 @@ export function createPausedSessions(deps: Deps): PausedSessions {
   const { notifications, channel, log } = deps
   /** Budgets as `scope:id` that were changed since the last look. */
   let changed: string[] = []
+  /** Where the next look begins. */
+  let after: BudgetId | undefined
   let looking: Promise<void> | undefined
   let isOn = false
+  let nextPart: NodeJS.Timeout | undefined
   let stopSweeping: (() => Promise<void>) | undefined
 
   /** One look at a time; what changes meanwhile is looked at right after it. */
   function look(): Promise<void> {
-    looking ??= resumeReady(deps, take())
+    looking ??= resumeReady(deps, { changed: take(), after })
+      .then(reached => {
+        after = reached
+        if (isOn && after) nextPart ??= setTimeout(lookOn, nextPartMs).unref()
+      })
       .catch((cause: unknown) => log.debug({ err: cause }, 'could not look for budgets with room; the next look will'))
       .finally(() => {
         looking = undefined
         if (isOn && changed.length > 0) void look()
       })
     return looking
+  }
+
+  function lookOn(): void {
+    nextPart = undefined
+    void look()
   }
 
   function take(): readonly string[] {
@@ -69,14 +83,21 @@ export function createPausedSessions(deps: Deps): PausedSessions {
     },
     async stop() {
       isOn = false
+      clearTimeout(nextPart)
       await stopSweeping?.()
       await looking
     },
   }
 }
 
-async function resumeReady(deps: Deps, changed: readonly string[]): Promise<void> {
-  for (const ready of await deps.pauses.ready(changed, maxResumed)) await resume(deps, ready)
+/** Where the look ended, when there were more budgets than one look goes through. */
+async function resumeReady(
+  deps: Deps,
+  from: { readonly changed: readonly string[]; readonly after: BudgetId | undefined },
+): Promise<BudgetId | undefined> {
+  const { sessions, after } = await deps.pauses.ready({ ...from, limit: maxResumed })
+  for (const ready of sessions) await resume(deps, ready)
+  return after
 }
 
 /** The lock comes first, so that whoever gives the session's lease back has either done so, or sees the prompt. */
