@@ -20,9 +20,9 @@ export interface EventFeed {
 
 const patienceMs = 60_000
 
-/** Opens the stream of a session. */
-export async function followSession(target: Target, sessionId: string): Promise<EventFeed> {
-  const response = await open(target, `GET /v1/sessions/${sessionId}/events/stream`)
+/** Opens the stream of a session, behind event `after`. */
+export async function followSession(target: Target, sessionId: string, after = 0): Promise<EventFeed> {
+  const response = await open(target, `GET /v1/sessions/${sessionId}/events/stream?after=${after}`)
   if (response.statusCode !== 200) throw new Error(`the stream answered ${response.statusCode}`)
   return feedOf(response)
 }

@@ -4,18 +4,14 @@
 // npm run bench -- calls [--against <commit>] [--only <text>] [--rounds <number>] [--seconds <number>] [--write]
 //   CPU time of model calls beside a bare proxy and another commit of this repository
 // Ends with 1 when a figure is over its target.
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BenchCase } from './bench-case.ts'
 import { type CallsOptions, modelCalls } from './calls/calls.ts'
 import { foreignEvents } from './foreign-events.ts'
 import { longLists } from './lists.ts'
 import { load } from './load.ts'
-import { machineNow } from './machine.ts'
 import { pickUp } from './pick-up.ts'
-import { isOver, type Measurement, textTable, writeResult } from './result-file.ts'
+import { runCases } from './run-cases.ts'
 import { start } from './start.ts'
 
 const caseNames = ['start', 'calls', 'pick-up', 'foreign-events', 'lists', 'load']
@@ -38,17 +34,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`${request}\n${usage}`)
     return 1
   }
-  const machine = machineNow()
-  const measurements: Measurement[] = []
-  for (const chosen of request.chosen) {
-    measurements.push({ case: chosen, figures: await measured(chosen) })
-  }
-  process.stdout.write(`\n${textTable(measurements)}\n`)
-  if (request.isWritten) {
-    const file = await writeResult(measurements, { folder: join(import.meta.dirname, 'results'), machine })
-    process.stdout.write(`\n${file}\n`)
-  }
-  return measurements.some(({ figures }) => figures.some(isOver)) ? 1 : 0
+  return runCases(request.chosen, { ...(request.isWritten && { subject: 'foundation' }) })
 }
 
 /** What is asked for, or what is wrong with it. */
@@ -86,17 +72,4 @@ function casesWith(options: CallsOptions): BenchCase[] {
 function countOf(option: string, text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
   throw new Error(`--${option} must be a whole number from 1 to 9999`)
-}
-
-async function measured({ name, title, run }: BenchCase) {
-  const say = (line: string) => void process.stderr.write(`  ${line}\n`)
-  process.stderr.write(`${name}: ${title}\n`)
-  const folder = await mkdtemp(join(tmpdir(), `switchyard-bench-${name}-`))
-  // The database runs as another user, who must be able to pass through.
-  await chmod(folder, 0o711)
-  try {
-    return await run({ folder, say })
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
-  }
 }

@@ -32,10 +32,15 @@ interface Origin {
   readonly folder: string
   /** The machine in a line. */
   readonly machine: string
+  /** Names the file of several cases. */
+  readonly subject: string
 }
 
 /** Stores the figures with the machine that they come from; one case gets a file with its name. Returns the file's path. */
-export async function writeResult(measurements: readonly Measurement[], { folder, machine }: Origin): Promise<string> {
+export async function writeResult(
+  measurements: readonly Measurement[],
+  { folder, machine, subject }: Origin,
+): Promise<string> {
   const day = new Date().toISOString().slice(0, 10)
   const rows = measurements.flatMap(rowsOf).map(row => `| ${row.join(' | ')} |`)
   const text = [
@@ -45,8 +50,8 @@ export async function writeResult(measurements: readonly Measurement[], { folder
     measurements.map(({ case: { name, title } }) => `- \`${name}\`: ${title}`).join('\n'),
   ]
   await mkdir(folder, { recursive: true })
-  const subject = measurements.length === 1 ? measurements[0]?.case.name : 'foundation'
-  const file = join(folder, `${day}-${subject}.md`)
+  const [only] = measurements.length === 1 ? measurements : []
+  const file = join(folder, `${day}-${only?.case.name ?? subject}.md`)
   await writeFile(file, `${text.join('\n\n')}\n`)
   return file
 }
