@@ -8,7 +8,7 @@ import { createAgent, succeeded } from '../demo-session.ts'
 import { type Server, startServer } from '../server.ts'
 import { median, percentile, rounded } from '../statistics.ts'
 import { type Tree, treesOf } from './trees.ts'
-import { runTurns } from './turns.ts'
+import { newSessions, runTurns } from './turns.ts'
 
 const syncMs = 5
 const sessions = 40
@@ -52,7 +52,7 @@ export const disk = (against: string | undefined): BenchCase => ({
 
 async function takeTurns(pairs: readonly Pair[], { say }: Place): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const samples = new Map(pairs.map(({ name }): [string, Sample[]] => [name, []]))
-  for (const pair of pairs) await runTurns(pair.servers, { ...pair, sessions, turns: 2 })
+  for (const pair of pairs) await runTurns(pair.servers, await sessionsOf(pair), 2)
   for (let slice = 0; slice < slices; slice++) {
     for (const pair of slice % 2 === 0 ? pairs : pairs.toReversed()) {
       const sample = await measure(pair)
@@ -110,6 +110,11 @@ async function slowDown(adminUrl: string): Promise<void> {
   await client.end()
 }
 
+function sessionsOf({ servers: [first], agentId }: Pair): Promise<string[]> {
+  if (!first) throw new Error('there is no server')
+  return newSessions(first, agentId, sessions)
+}
+
 async function measure(pair: Pair): Promise<Sample> {
   let locked = 0
   let isOver = false
@@ -119,8 +124,9 @@ async function measure(pair: Pair): Promise<Sample> {
       await sleep(20)
     }
   })()
+  const ids = await sessionsOf(pair)
   const startedAt = performance.now()
-  await runTurns(pair.servers, { ...pair, sessions, turns })
+  await runTurns(pair.servers, ids, turns)
   const seconds = (performance.now() - startedAt) / 1_000
   isOver = true
   await looking

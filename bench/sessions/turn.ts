@@ -10,7 +10,7 @@ import { createAgent } from '../demo-session.ts'
 import { type Server, startServer } from '../server.ts'
 import { median, rounded } from '../statistics.ts'
 import { type Tree, treesOf } from './trees.ts'
-import { runTurns } from './turns.ts'
+import { newSessions, runTurns } from './turns.ts'
 
 const sessions = 10
 const turns = 10
@@ -94,15 +94,16 @@ async function takeTurns(contenders: readonly Contender[], { say }: Place): Prom
   const samples = new Map<string, Sample[]>()
   const rests = new Map<string, Sample>()
   for (const contender of contenders) {
-    await runTurns([contender.server], { ...contender, sessions, turns: turns * 3 })
+    await runTurns([contender.server], await newSessions(contender.server, contender.agentId, sessions), turns * 3)
     await sleep(1_500)
     rests.set(contender.name, await measured(contender, () => sleep(restMs)))
   }
   for (let slice = 0; slice < slices; slice++) {
     for (const contender of slice % 2 === 0 ? contenders : contenders.toReversed()) {
+      const ids = await newSessions(contender.server, contender.agentId, sessions)
       const startedAt = performance.now()
       const whole = await measured(contender, async () => {
-        await runTurns([contender.server], { ...contender, sessions, turns })
+        await runTurns([contender.server], ids, turns)
         // The ledger's rows of the last calls are written within 100 ms.
         await sleep(200)
       })

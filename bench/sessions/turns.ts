@@ -3,20 +3,17 @@ import { createSession, sendPrompt, succeeded } from '../demo-session.ts'
 import { followSession } from '../event-feed.ts'
 import type { Server } from '../server.ts'
 
-export interface Turns {
-  readonly agentId: string
-  readonly sessions: number
-  /** Of each session, one after the other. */
-  readonly turns: number
-}
+/** Makes sessions. */
+export const newSessions = (server: Server, agentId: string, count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, () => createSession(server, agentId)))
 
-/** Runs turns in new sessions at the same time, each followed by a reader. The sessions are spread over the servers. */
-export async function runTurns(servers: readonly Server[], { agentId, sessions, turns }: Turns): Promise<void> {
+/** Runs turns in all sessions at the same time, each followed by a reader. The sessions are spread over the servers. */
+export async function runTurns(servers: readonly Server[], sessions: readonly string[], turns: number): Promise<void> {
   await Promise.all(
-    Array.from({ length: sessions }, async (_, at) => {
+    sessions.map(async (id, at) => {
       const server = servers[at % servers.length]
       if (!server) throw new Error('there is no server')
-      await turnsOf(server, await createSession(server, agentId), turns)
+      await turnsOf(server, id, turns)
     }),
   )
 }

@@ -50,14 +50,15 @@ export function createSessionMemories({ store, given, audit }: Deps) {
      */
     async block({ id, agent_id }: OfSession): Promise<string> {
       if (agent_id === '') return ''
-      if (!(await given.isGiven(id))) {
-        const first = await forNewSession(agent_id)
-        await given.give(
-          id,
-          first.map(memory => memory.id),
-        )
-      }
-      return memoryBlock(chosen(await given.given({ id, agent_id })))
+      const known = await given.given({ id, agent_id })
+      if (known) return memoryBlock(chosen(known))
+      const first = await forNewSession(agent_id)
+      await given.give(
+        id,
+        first.map(memory => memory.id),
+      )
+      // Another process may have noted something else before.
+      return memoryBlock(chosen((await given.given({ id, agent_id })) ?? []))
     },
 
     /** What tools of the agent can do. */

@@ -5,10 +5,16 @@ import { columns, type MemoryRow, order, toMemory } from './rows.ts'
 const candidatesText = `
   select ${columns} from memories m where m.agent_id = $1 and not m.disabled and octet_length(m.text) <= $2
   order by ${order} limit $3`
+/** One row without a memory when it was noted that nothing is given. */
 const givenText = `
-  select ${columns} from session_memories s
-  cross join unnest(s.memory_ids) with ordinality as g (id, at) join memories m on m.id = g.id
-  where s.session_id = $1 and m.agent_id = $2 and not m.disabled order by g.at`
+  select ${columns} from session_memories s left join (
+    unnest(s.memory_ids) with ordinality as g (id, at) join memories m on m.id = g.id and m.agent_id = $2 and not m.disabled
+  ) on true
+  where s.session_id = $1 order by g.at`
+
+interface NoMemory {
+  readonly id: null
+}
 
 /** Table `session_memories`: what each session was given at its start. */
 export type SessionMemoryStore = ReturnType<typeof sessionMemoryStore>
@@ -23,15 +29,11 @@ export function sessionMemoryStore(pool: Pool) {
       return (await pool.query<MemoryRow>(candidatesText, [agentId, maxBytes, limit])).rows.map(toMemory)
     },
 
-    /** True when it was noted what the session is given. */
-    async isGiven(sessionId: string): Promise<boolean> {
-      const { rows } = await pool.query('select from session_memories where session_id = $1', [sessionId])
-      return rows.length > 0
-    },
-
-    /** What the session was given, as far as it is there and enabled. */
-    async given({ id, agent_id }: { readonly id: string; readonly agent_id: string }): Promise<Memory[]> {
-      return (await pool.query<MemoryRow>(givenText, [id, agent_id])).rows.map(toMemory)
+    /** What the session was given, as far as it is there and enabled; undefined when nothing was noted yet. */
+    async given({ id, agent_id }: { readonly id: string; readonly agent_id: string }): Promise<Memory[] | undefined> {
+      const query = { name: 'given_memories', text: givenText, values: [id, agent_id] }
+      const { rows } = await pool.query<MemoryRow | NoMemory>(query)
+      return rows.length === 0 ? undefined : rows.filter(row => row.id !== null).map(toMemory)
     },
 
     /** Notes what the session is given, unless that was noted before. */

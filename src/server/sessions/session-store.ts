@@ -34,17 +34,21 @@ export interface SessionFilter {
   readonly limit: number
 }
 
-/** A session with what only the engine sees. */
-export interface SessionRow extends NewSession {
+/** What a run needs to know of its session. */
+export interface RunRow extends Omit<NewSession, 'agent' | 'harness'> {
   readonly runtime_agent_ref_id: string | null
   readonly provider_session_id: string | null
   readonly provider_run_id: string | null
   readonly runtime_state: ProviderRefs['runtime_state']
-  readonly sandbox_status: SandboxStatus
   /** Where its tools were last at work; null when none has run on any replica. */
   readonly data_folder: string | null
   readonly log_bytes: number
   readonly next_seq: number
+}
+
+/** A session with what only the engine sees. */
+export interface SessionRow extends NewSession, RunRow {
+  readonly sandbox_status: SandboxStatus
   readonly deleted_at: Date | null
   /** Since when its log cannot be read; null while it can. */
   readonly purged_at: Date | null
@@ -61,12 +65,14 @@ export interface SessionRow extends NewSession {
 
 const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
 
+/** The columns of a `RunRow`, none of which is a date: they travel as JSON too. */
+export const runColumns = `
+  s.id, s.owner_id, s.title, s.agent_id, s.agent_version, s.runtime, s.runtime_agent_ref_id, s.provider_session_id,
+  s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.log_bytes, s.next_seq`
+
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `
-  select s.id, s.owner_id, s.title, s.agent, s.agent_id, s.agent_version, s.harness, s.runtime, s.runtime_agent_ref_id,
-         s.provider_session_id, s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.sandbox_status, s.data_folder,
-         s.log_bytes, s.next_seq,
-         s.deleted_at, s.purged_at, s.created_at, s.updated_at, s.last_outcome,
+  select ${runColumns}, s.agent, s.harness, s.sandbox_status, s.deleted_at, s.purged_at, s.created_at, s.updated_at, s.last_outcome,
          coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
@@ -110,6 +116,12 @@ export function sessionStore(pool: Pool) {
         values: [id, owner],
       })
       return rows[0]
+    },
+
+    /** What a run of the session needs; undefined when the session is gone. */
+    async ofRun(id: string): Promise<RunRow | undefined> {
+      const text = `select ${runColumns} from sessions s where id = $1`
+      return (await pool.query<RunRow>({ name: 'session_of_run', text, values: [id] })).rows[0]
     },
 
     /** Those of the given sessions that `owner` has, without those that were deleted. */

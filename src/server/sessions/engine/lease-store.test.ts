@@ -39,13 +39,16 @@ test('of many owners that want a session at once, one gets it', async () => {
 
 test('every new owner has a higher fence, and knows whether the one before was cut off', async () => {
   const id = await session()
+  const row = await sessionStore(database.pool).ofRun(id)
+  assert.equal(row?.id, id)
   const first = await leases.take(id, 'one')
-  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false, first: null })
+  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false, first: null, session: row })
   await expire(id)
   const second = await leases.take(id, 'two')
-  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true, first: null })
+  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true, first: null, session: row })
   if (second) await leases.handOver(second)
-  assert.deepEqual(await leases.take(id, 'three'), { sessionId: id, fence: 3, wasAbandoned: false, first: null })
+  const third = await leases.take(id, 'three')
+  assert.deepEqual(third, { sessionId: id, fence: 3, wasAbandoned: false, first: null, session: row })
 })
 
 test('a renewal that comes just after the lease was given back leaves it free for the next owner', async () => {

@@ -2,12 +2,14 @@ import type { Pool } from 'pg'
 import { ownerLock } from '../../db/notifications.ts'
 import type { Hold } from '../log/event-store.ts'
 import { nextText, type QueuedPrompt } from '../queue/prompt-store.ts'
+import { type RunRow, runColumns } from '../session-store.ts'
 
 /** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
 export interface TakenLease extends Hold {
   readonly wasAbandoned: boolean
   /** What to work on first; null when nothing can be worked on. */
   readonly first: QueuedPrompt | null
+  readonly session: RunRow
 }
 
 /** Seconds that a lease lives without renewal, by the database clock. */
@@ -28,7 +30,8 @@ const takeText = (which: string) => `
   set fence = fence + 1, lease_owner = $2, lease_until = clock_timestamp() + ${lease}
   from before where s.id = before.id
   returning s.id as "sessionId", fence, before.lease_owner is not null as "wasAbandoned",
-            (select row_to_json(next) from (${nextText('s.id')}) next) as first`
+            (select row_to_json(next) from (${nextText('s.id')}) next) as first,
+            (select row_to_json(run) from (select ${runColumns}) run) as session`
 
 const takeOneText = takeText(`
   before as (select id, lease_owner from sessions s where id = $1 and ${isFree('s')} for update)`)

@@ -1,10 +1,10 @@
 import { AppError } from '../../platform/errors.ts'
 import { failed, noCapabilities, type RunSession, type Runtime } from '../../runtimes/runtime.ts'
-import { refsOf, type SessionRow } from '../session-store.ts'
+import { type RunRow, refsOf } from '../session-store.ts'
 
 /** What a runtime knows of a session: its own facts, and what it is of the agent whose version it runs. */
 export const toRunSession = (
-  row: SessionRow,
+  row: RunRow,
   agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined,
 ): RunSession => ({
   id: row.id,

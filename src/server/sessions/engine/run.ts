@@ -18,7 +18,7 @@ import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
 import type { NamedEvent, Queryable } from '../log/event-store.ts'
 import { type EndedPrompt, promptsEnded } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
-import type { SessionRow } from '../session-store.ts'
+import type { RunRow } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import type { HeldSession } from './leases.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
@@ -40,7 +40,7 @@ export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
 /** What one run works on. */
 export interface RunTask {
   readonly held: HeldSession
-  readonly row: SessionRow
+  readonly row: RunRow
   readonly session: RunSession
   readonly runtime: Runtime
   readonly prompt: QueuedPrompt

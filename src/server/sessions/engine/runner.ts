@@ -274,8 +274,9 @@ export class Runner {
 
   async #runOne(held: HeldSession, prompt: QueuedPrompt, isResumed: boolean): Promise<boolean> {
     const { sessions, agents, runtimes } = this.#deps
-    const row = await whileHeld(held, () => sessions.find(held.sessionId))
+    const row = held.session ?? (await whileHeld(held, () => sessions.ofRun(held.sessionId)))
     if (!row) throw new FenceLost(held.sessionId)
+    held.session = undefined
     const { agent_id, agent_version } = row
     const snapshot =
       agent_version === null ? undefined : await whileHeld(held, () => agents.version(agent_id, agent_version))

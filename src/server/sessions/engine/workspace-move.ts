@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { SessionRow, SessionStore } from '../session-store.ts'
+import type { RunRow, SessionStore } from '../session-store.ts'
 import type { HeldSession } from './leases.ts'
 
 export interface MoveDeps {
@@ -23,7 +23,7 @@ const moved: NewEvent = {
 /** Tells the readers of a session, once a move, that its tools now work without the files that they have made. */
 export async function tellOfMove(
   { sessions, eventLog, folderId }: MoveDeps,
-  { held, row }: { readonly held: HeldSession; readonly row: Pick<SessionRow, 'data_folder'> },
+  { held, row }: { readonly held: HeldSession; readonly row: Pick<RunRow, 'data_folder'> },
 ): Promise<void> {
   if (folderId === undefined || row.data_folder === null || row.data_folder === folderId) return
   await eventLog.append(held, [moved], client => sessions.setDataFolder(client, held, folderId))
