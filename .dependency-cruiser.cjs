@@ -50,7 +50,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/cli/',
-        pathNot: '^src/cli/(serve|second-start|doctor|migrate|secrets|local-service)\\.ts$|\\.test\\.ts$',
+        pathNot: '^src/cli/(serve|second-start|doctor|migrate|secrets|local-service|worker)\\.ts$|\\.test\\.ts$',
       },
       to: { path: '^src/server/' },
     },

@@ -5,6 +5,7 @@ interface ServerFacts {
   readonly database: 'embedded' | 'external'
   readonly sandboxDriver: string
   readonly models: readonly string[]
+  readonly workers: number
 }
 
 interface Settings {
@@ -16,7 +17,10 @@ interface Settings {
 const maxModels = 6
 
 /** What a person needs who has just started the service: where it is, what it does, and the next step. */
-export function bannerLines({ url, database, sandboxDriver, models }: ServerFacts, settings: Settings): Piece[][] {
+export function bannerLines(
+  { url, database, sandboxDriver, models, workers }: ServerFacts,
+  settings: Settings,
+): Piece[][] {
   const { dataDir } = settings
   const row = (name: string, text: string): Piece[] => [dim(`  ${name.padEnd(10)}`), plain(text)]
   return [
@@ -25,6 +29,7 @@ export function bannerLines({ url, database, sandboxDriver, models }: ServerFact
     row('access', accessText(settings)),
     row('database', database === 'embedded' ? `embedded PostgreSQL in ${dataDir}` : 'PostgreSQL of DATABASE_URL'),
     row('models', modelsText(models)),
+    ...(workers > 1 ? [row('workers', `${workers} processes`)] : []),
     row('sandbox', sandboxText(sandboxDriver)),
     row('try', quickstartText(url)),
     row('or', curlText(url, settings.masterKey !== undefined)),

@@ -28,6 +28,7 @@ function startable(seen: { overrides?: object; stopped?: boolean; reloads?: numb
       database: 'embedded',
       sandboxDriver: 'virtual',
       models: ['demo'],
+      workers: 1,
       lost: new AbortController().signal,
       reload: () => {
         seen.reloads = (seen.reloads ?? 0) + 1
@@ -91,6 +92,7 @@ const facts = {
   database: 'embedded',
   sandboxDriver: 'bubblewrap',
   models: ['demo'],
+  workers: 1,
 } as const
 const settings = { masterKey: undefined, insecureNoAuth: false, dataDir: '/data' }
 const banner = (...parts: Parameters<typeof bannerLines>) =>
@@ -106,6 +108,7 @@ test('the banner is honest about open doors, scripted models and simulated shell
   assert.match(banner({ ...facts, models: [] }, settings), /none yet/)
   assert.match(banner({ ...facts, models: ['1', '2', '3', '4', '5', '6', '7'] }, settings), /5, 6, and 1 more/)
   assert.match(banner({ ...facts, sandboxDriver: 'virtual' }, settings), /without real programs/)
+  assert.match(banner({ ...facts, workers: 4 }, settings), /4 processes/)
 })
 
 test('the next step of the banner works on another port, too', () => {

@@ -1,9 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
-import type { RunningServer } from '../server/main.ts'
 import type { SecretsReport } from '../server/rotation.ts'
 import type { Running } from '../server/running.ts'
+import type { RunningServer } from '../server/running-server.ts'
 import type { Upgrade } from '../server/upgrade.ts'
+import type { ToWorker } from '../server/workers/messages.ts'
 import { CommandFailed } from './failures.ts'
 
 /** What decides how a server of this package is set up. */
@@ -23,11 +25,14 @@ interface StartOptions {
   readonly isTerminal?: boolean
 }
 
+/** What a process of `WORKERS` is started with. */
+export type WorkerStart = Extract<ToWorker, { type: 'start' }>
+
 /** What the commands that work without a running service need; the only door from here to the server's code. */
 export interface LocalService {
   /** Throws CommandFailed for a configuration that cannot be used. */
   configure(inputs: ServerInputs): Promise<Config>
-  /** Throws CommandFailed with cause and next step. */
+  /** Throws CommandFailed with cause and next step. With `inputs` it starts as many processes as `config.workers` says. */
   start(config: Config, options?: StartOptions): Promise<RunningServer>
   /** Services of this machine on the data folder of these inputs that accept connections. */
   findRunning(inputs: ServerInputs): Promise<Running[]>
@@ -60,14 +65,10 @@ export const localService: LocalService = {
   async start(config, { logLevel = config.logLevel, inputs, stop, isTerminal = false } = {}) {
     const { inLittleRoom } = await import('../server/platform/young-generation.ts')
     const start = async () => {
-      const { startServer } = await import('../server/main.ts')
+      if (inputs && config.workers > 1) return startWorkers(config, { inputs, stop, isTerminal })
       const { loadConfig } = await import('../server/config/load.ts')
-      const { createLog, logStream } = await import('../server/platform/log.ts')
-      const { createRequestLog } = await import('../server/platform/request-log.ts')
-      const stream = logStream({ isTerminal })
-      const log = createLog(logLevel, stream)
-      const requestLog = createRequestLog({ ...config.requestLog, logLevel, stream })
-      return startServer({ config, log, requestLog, reread: inputs && (() => loadConfig(inputs)), stop })
+      const reread = inputs && (() => loadConfig(inputs))
+      return startOne(config, { logLevel, reread, stop, log: { isTerminal } })
     }
     return explained(() => inLittleRoom(start), 'The service did not start')
   },
@@ -106,6 +107,52 @@ async function onSecrets<T>(
   const rotation = await import('../server/rotation.ts')
   const { createLog } = await import('../server/platform/log.ts')
   return explained(() => work(rotation, { config, log: createLog('error') }), 'The secrets cannot be examined')
+}
+
+async function startWorkers(
+  config: Config,
+  { inputs, stop, isTerminal }: { inputs: ServerInputs; stop: AbortSignal | undefined; isTerminal: boolean },
+): Promise<RunningServer> {
+  const { startWorkers } = await import('../server/workers/supervisor.ts')
+  const { createLog, logStream } = await import('../server/platform/log.ts')
+  const log = createLog(config.logLevel, logStream({ isTerminal, isShared: true }))
+  const program = fileURLToPath(new URL('worker.ts', import.meta.url))
+  return startWorkers({ config, overrides: inputs.overrides, log, program, isTerminal, stop })
+}
+
+/**
+ * The server as one process of `WORKERS`, on the database and the port of its parent. Rejects with AppError. For the program of
+ * such a process alone.
+ */
+export async function startWorker(env: Environment, sent: WorkerStart, stop: AbortSignal) {
+  const { inLittleRoom } = await import('../server/platform/young-generation.ts')
+  const { number, overrides, databaseUrl, port, isTerminal } = sent
+  return inLittleRoom(async () => {
+    const { loadConfig } = await import('../server/config/load.ts')
+    const reread = () => ({ ...loadConfig({ env, overrides }), databaseUrl, port })
+    const config = reread()
+    const log = { isTerminal, isShared: true, worker: number }
+    return startOne(config, { logLevel: config.logLevel, reread, stop, log })
+  })
+}
+
+interface One {
+  readonly logLevel: string
+  /** With it the service follows its configuration file. */
+  readonly reread: (() => Config) | undefined
+  readonly stop: AbortSignal | undefined
+  readonly log: { readonly isTerminal: boolean; readonly isShared?: boolean; readonly worker?: number }
+}
+
+async function startOne(config: Config, { logLevel, reread, stop, log: { worker, ...output } }: One) {
+  const { startServer } = await import('../server/main.ts')
+  const { createLog, logStream } = await import('../server/platform/log.ts')
+  const { createRequestLog } = await import('../server/platform/request-log.ts')
+  const stream = logStream(output)
+  const origin = worker === undefined ? {} : { worker }
+  const log = createLog(logLevel, stream, origin)
+  const requestLog = createRequestLog({ ...config.requestLog, logLevel, stream, origin })
+  return startServer({ config, log, requestLog, reread, stop, isWorker: worker !== undefined })
 }
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ')

@@ -187,7 +187,16 @@ function localService() {
         counts.stopped += 1
       }
       const url = 'http://127.0.0.1:5999'
-      return { url, database: 'embedded', sandboxDriver: 'virtual', models: [], lost, reload: () => {}, stop }
+      return {
+        url,
+        database: 'embedded',
+        sandboxDriver: 'virtual',
+        models: [],
+        workers: 1,
+        lost,
+        reload: () => {},
+        stop,
+      }
     },
   }
   return { server, counts }

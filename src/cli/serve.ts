@@ -22,8 +22,8 @@ export async function serve(
   for (const warning of config.warnings) out.note({ text: `! ${warning}`, tone: 'warning' })
   const running = await server.start(config, { inputs: { env, overrides }, stop, isTerminal: isLogRead })
   onHangUp?.(() => running.reload())
-  const { url, database, models, sandboxDriver } = running
-  out.data({ type: 'switchyard.listening', url, database, models, sandbox: sandboxDriver })
+  const { url, database, models, sandboxDriver, workers } = running
+  out.data({ type: 'switchyard.listening', url, database, models, sandbox: sandboxDriver, workers })
   for (const line of bannerLines(running, config)) out.line(...line)
   await aborted(AbortSignal.any([stop, running.lost]))
   if (!running.lost.aborted)

@@ -37,6 +37,8 @@ export interface Route {
   readonly bodyLimit?: number
   /** True when a program of a session may call it with the key of its run. */
   readonly isForPrograms?: boolean
+  /** True when processes of the role `worker`, which serve no API, answer it too. */
+  readonly isOnWorkers?: boolean
   /** True when a request may leave the body out altogether. */
   readonly bodyOptional?: boolean
   /** Schema per status; null for an answer without a body. */

@@ -32,6 +32,8 @@ interface Inputs {
 
 /** A server that is wired but not listening. */
 export interface Composed {
+  /** This process among those of the database. */
+  readonly id: string
   readonly app: FastifyInstance
   /** What runs the tools of sessions, for the banner. */
   readonly sandboxDriver: string
@@ -40,8 +42,8 @@ export interface Composed {
   start(): Promise<void>
   /** Takes over what can change while it runs: models, router, limits of the gateway, addresses that may be called. */
   reload(config: Config): void
-  /** Whether other replicas serve the same database, so that a load balancer may send them what comes. */
-  hasPeers(): Promise<boolean>
+  /** Whether replicas besides this one and its siblings serve the same database, so that a load balancer has a choice. */
+  hasPeers(siblings: readonly string[]): Promise<boolean>
   /** Says "not ready" to load balancers while everything goes on. */
   leave(): void
   /** Ends streams, hands sessions over, finishes requests; `graceMs` bounds all of it. */
@@ -142,6 +144,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     files,
     authenticate,
     addressOf,
+    isLent: access.isLent,
     gateway,
     providers: calls.providers,
     runtimes,
@@ -151,6 +154,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   for (const { serve } of parts) serve(app)
 
   return {
+    id: owner,
     app,
     sandboxDriver: sandboxes.driver,
     get models() {
@@ -173,7 +177,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       retention.start()
     },
     reload: calls.reload,
-    hasPeers: () => notifications.hasPeers(),
+    hasPeers: siblings => notifications.hasPeers(siblings),
     leave: () => readiness.leave(),
     async stop(graceMs) {
       readiness.leave()

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from './db/embedded/lock-file.ts'
+import type { Log } from './platform/log.ts'
 
 /** A service that runs on this machine. */
 export interface Running {
@@ -16,15 +17,23 @@ const folderOf = (dataDir: string): string => join(dataDir, 'running')
 const suffix = '.json'
 const prefixOfHost = (): string => `${encodeURIComponent(hostname())}-`
 
-/** Writes down where this process answers, so that commands and a second start find it. Returns how to take it back. */
-export function announce(dataDir: string, { url }: Pick<Running, 'url'>): () => void {
+/**
+ * Writes down where this process answers, so that commands and a second start find it. Returns how to take it back. A folder that
+ * cannot be written costs commands the address, and nothing else.
+ */
+export function announce(dataDir: string, { url, log }: { url: string; log: Log }): () => void {
   const folder = folderOf(dataDir)
   const file = join(folder, `${prefixOfHost()}${process.pid}${suffix}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const unfinished = `${file}.new`
-  writeFileSync(unfinished, `${JSON.stringify({ pid: process.pid, url })}\n`, { mode: 0o600 })
-  renameSync(unfinished, file)
-  return () => rmSync(file, { force: true })
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(unfinished, `${JSON.stringify({ pid: process.pid, url })}\n`, { mode: 0o600 })
+    renameSync(unfinished, file)
+    return () => rmSync(file, { force: true })
+  } catch (error) {
+    log.warn({ err: error }, 'cannot write the address into the data folder; commands need --url')
+    return () => {}
+  }
 }
 
 /** The services of this machine that use the data folder and accept connections. Removes what dead processes left. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import { recordSecretWriter } from '../agents/webhook-secret-store.ts'
@@ -86,6 +87,8 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     addressOf,
     /** Says who makes a request that comes in without a key of its own. */
     lendCaller: lentCallers.lend,
+    /** True for such a request. */
+    isLent: (request: IncomingMessage) => lentCallers.of(request) !== undefined,
     authenticate,
     serve(app: FastifyInstance) {
       serveVault(app, { vault })

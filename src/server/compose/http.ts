@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import type { Config } from '../config/config.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Authenticate } from '../http/auth.ts'
 import { boundConnections } from '../http/bound-connections.ts'
@@ -5,6 +7,7 @@ import type { AddressOf } from '../http/client-address.ts'
 import { createCloseServer } from '../http/close-server.ts'
 import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
+import { serveAsWorker } from '../http/worker-role.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { RequestLog } from '../platform/request-log.ts'
@@ -13,6 +16,7 @@ import type { Readiness } from '../system/readiness.ts'
 import { serveSystem } from '../system/routes.ts'
 
 interface Needs {
+  readonly config: Pick<Config, 'role'>
   readonly log: Log
   readonly requestLog: RequestLog
   readonly readiness: Readiness
@@ -21,6 +25,8 @@ interface Needs {
   readonly files: Pick<OpenFiles, 'maxConnections'>
   readonly authenticate: Authenticate
   readonly addressOf: AddressOf
+  /** True for a request of a program that this process runs. */
+  readonly isLent: (request: IncomingMessage) => boolean
   readonly gateway: Pick<Gateway, 'models'>
   /** Of the models as they are in force now. */
   readonly providers: () => readonly string[]
@@ -31,6 +37,7 @@ interface Needs {
 export function composeHttp(needs: Needs) {
   const { log, requestLog, readiness, warnings, files, authenticate, addressOf, gateway, providers, runtimes } = needs
   const app = createServer({ authenticate, log, requestLog, addressOf })
+  if (needs.config.role === 'worker') serveAsWorker(app, { isLent: needs.isLent })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, warnings, providers, gateway, runtimes })

@@ -278,6 +278,8 @@ export interface Config {
   /** Base64 of 32 bytes each; the first seals, all open. Empty: a file in the data folder. */
   readonly encryptionKeys: readonly string[]
   readonly role: 'all' | 'api' | 'worker'
+  /** Processes that serve behind the one port of this machine. */
+  readonly workers: number
   readonly logLevel: string
   /** How long to serve on after SIGTERM, with readiness at 503, so that load balancers notice. */
   readonly drainDelayMs: number

@@ -384,3 +384,12 @@ test('E1: a wildcard may lead to one fixed model', () => {
   }).deployments
   assert.deepEqual([deployment?.alias, deployment?.upstreamModel], ['claude-*', 'qwen3'])
 })
+
+test('WORKERS is a count of processes, and anything else stops the start with the value', () => {
+  const workersOf = (text?: string) => load({ env: { WORKERS: text, GATEWAY_MASTER_KEY: key } }).workers
+  assert.deepEqual([workersOf(), workersOf(''), workersOf('1'), workersOf('4'), workersOf('256')], [1, 1, 1, 4, 256])
+  for (const text of ['0', 'abc', '-1', '1.5', '257', '4 ', 'auto']) {
+    const expected = `WORKERS must be a whole number from 1 to 256, not ${JSON.stringify(text)}`
+    assert.deepEqual(problemsOf({ env: { WORKERS: text, GATEWAY_MASTER_KEY: key } }), [expected])
+  }
+})

@@ -30,6 +30,9 @@ const minKeyLength = 16
 /** A database that starts beside the service, as in a compose file, is there within this time. */
 const databaseWaitMs = 60_000
 
+/** More than any machine has processors for. */
+const maxWorkers = 256
+
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const roles = ['all', 'api', 'worker'] as const
 
@@ -67,6 +70,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     dataDir: dataDirOf({ env, overrides }),
     encryptionKeys: checkedEncryptionKeys({ env, report, warnings }),
     role: oneOf({ env, name: 'SWITCHYARD_ROLE', allowed: roles, fallback: 'all', report }),
+    workers: workersOf({ env, report }),
     logLevel: oneOf({ env, name: 'LOG_LEVEL', allowed: logLevels, fallback: 'info', report }),
     drainDelayMs: milliseconds({ env, name: 'SWITCHYARD_DRAIN_DELAY_MS', fallback: 5_000, report }),
     deployments,
@@ -227,6 +231,16 @@ function milliseconds({ env, name, fallback, report }: Reading & { name: string;
   if (text === undefined) return fallback
   if (!/^\d{1,6}$/.test(text)) report(`${name} must be a whole number of milliseconds`)
   return Number(text)
+}
+
+function workersOf({ env, report }: Reading): number {
+  const text = nonBlank(env['WORKERS'])
+  if (text === undefined) return 1
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > maxWorkers) {
+    report(`WORKERS must be a whole number from 1 to ${maxWorkers}, not ${JSON.stringify(text.slice(0, 20))}`)
+  }
+  return count
 }
 
 const printed = ({ text, place }: Problem, path: string | undefined): string =>

@@ -104,6 +104,7 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   dataDir: 'SWITCHYARD_DATA_DIR',
   encryptionKeys: 'SWITCHYARD_ENCRYPTION_KEY',
   role: 'SWITCHYARD_ROLE',
+  workers: 'WORKERS',
   logLevel: 'LOG_LEVEL',
   requestLog: 'logging',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',

@@ -89,7 +89,7 @@ test('an orphaned server that still serves is replaced, and its data kept', asyn
   const folders = foldersOf(dataDir)
   const account = otherAccount(folders.cluster)
   const confinement = await findConfinement({ dataDir, build: packagedBuild(), account })
-  const orphan = startServer(confinement, folders, log)
+  const orphan = startServer({ confinement, folders, log, connections: undefined })
   after(() => orphan.stop())
   await until(() => sql(first.url, 'select 1'))
   const next = await started(dataDir)

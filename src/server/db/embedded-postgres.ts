@@ -16,6 +16,8 @@ interface Options {
   readonly native?: string
   /** Connections at most; 60 by default. Counts when the database is made. */
   readonly maxConnections?: number
+  /** Processes of the service that connect; 1 by default. For several the server starts with 30 connections for each and 10 more. */
+  readonly processes?: number
   /** Told when another process took the data folder while our server was down. The caller should end then. */
   readonly onTaken?: (error: Error) => void
 }
@@ -34,7 +36,7 @@ export interface EmbeddedPostgres {
  * a second one is refused. `unavailable` with the cause and the next step when it cannot start. Decision 0002.
  */
 export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedPostgres> {
-  const { dataDir, log, native, maxConnections = 60, onTaken } = options
+  const { dataDir, log, native, maxConnections = 60, processes = 1, onTaken } = options
   const build = native ? buildAt(native) : packagedBuild()
   const folders = foldersOf(prepareDataDir(resolve(dataDir)))
   const account = otherAccount(folders.cluster)
@@ -43,7 +45,13 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
   const { setpriv, capability } = confinement
   log.debug({ folders, user: account?.name, setpriv, capability, version: build.version }, 'embedded database')
   await prepareCluster({ ...folders, maxConnections, log }, confinement)
-  const keeper = new Keeper({ folders, confinement, log, onTaken: onTaken ?? (error => log.fatal({ err: error })) })
+  const keeper = new Keeper({
+    folders,
+    confinement,
+    log,
+    connections: processes > 1 ? 30 * processes + 10 : undefined,
+    onTaken: onTaken ?? (error => log.fatal({ err: error })),
+  })
   await keeper.start()
   return { url: urlOf(folders, 'switchyard'), adminUrl: urlOf(folders, 'postgres'), stop: () => keeper.stop() }
 }

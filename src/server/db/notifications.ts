@@ -18,8 +18,11 @@ export interface Notifications {
   onReconnect(listener: () => void): void
   /** Connects, and keeps connecting. `owner` is shown alive to other processes as long as the connection lives. */
   start(owner: string): Promise<void>
-  /** Whether other processes serve this database. True when the database does not say so within 500 ms. */
-  hasPeers(): Promise<boolean>
+  /**
+   * Whether processes with other owners than these, besides this one, serve this database. True when the database does not say so
+   * within 500 ms.
+   */
+  hasPeers(siblings?: readonly string[]): Promise<boolean>
   stop(): Promise<void>
 }
 
@@ -42,7 +45,11 @@ const helloChannel = 'switchyard_hello'
 const connectionName = 'switchyard-listen'
 
 /** The advisory lock that a live process holds. Whoever can take it knows that the owner is gone. */
-export const ownerLock = 'hashtextextended($1, 7251)'
+export const ownerLock = ownerLockOf('$1')
+
+function ownerLockOf(owner: string): string {
+  return `hashtextextended(${owner}, 7251)`
+}
 
 export function createNotifications(config: ClientConfig, log: Log): Notifications {
   const listeners = new Map<string, Listener[]>()
@@ -121,9 +128,9 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
     }
   }
 
-  async function hasPeers(): Promise<boolean> {
+  async function hasPeers(siblings: readonly string[] = []): Promise<boolean> {
     const enough = new AbortController()
-    const answer = current ? findPeers(current.client).catch(() => true) : true
+    const answer = current ? findPeers(current.client, siblings).catch(() => true) : true
     const found = await Promise.race([answer, pause(peersMs, enough.signal).then(() => true)])
     enough.abort()
     return found
@@ -197,14 +204,16 @@ async function notify(client: Client | undefined, { channels, payloads, log }: B
   })
 }
 
-/** Whether another listening connection holds an owner's lock. */
-async function findPeers(client: Client): Promise<boolean> {
+/** Whether another listening connection holds the lock of an owner that is none of the siblings. */
+async function findPeers(client: Client, siblings: readonly string[]): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(
     `select exists (
        select from pg_locks join pg_stat_activity using (pid)
        where locktype = 'advisory' and granted and application_name = $1 and datname = current_database()
-         and pid <> pg_backend_pid()) as found`,
-    [connectionName],
+         and pid <> pg_backend_pid()
+         and (classid::bigint << 32 | objid::bigint) not in (select ${ownerLockOf('owner')} from unnest($2::text[]) as owner)
+     ) as found`,
+    [connectionName, siblings],
   )
   return rows[0]?.found ?? true
 }

@@ -1,5 +1,5 @@
 import type { Level } from 'pino'
-import { createPlainLog, type LogStream } from './log.ts'
+import { createPlainLog, type LogOrigin, type LogStream } from './log.ts'
 
 /** One answered request. Never its query, which may hold a key. */
 export interface RequestLine {
@@ -38,13 +38,14 @@ interface Options extends RequestLogSettings {
   /** The level of the process's log. */
   readonly logLevel: string
   readonly stream: LogStream
+  readonly origin?: LogOrigin
 }
 
 /**
  * The request log. Lines are buffered for at most 100 ms and written with one call, since a system call for each request
  * would cost more than the line. They use the stream of the log, so that no line is split by another.
  */
-export function createRequestLog({ level, sample, logLevel, stream }: Options): RequestLog {
+export function createRequestLog({ level, sample, logLevel, stream, origin }: Options): RequestLog {
   let buffered = ''
   let timer: NodeJS.Timeout | undefined
   const flush = () => {
@@ -53,13 +54,14 @@ export function createRequestLog({ level, sample, logLevel, stream }: Options): 
     if (buffered !== '') stream.write(buffered)
     buffered = ''
   }
-  const log = createPlainLog(logLevel, {
+  const buffer: LogStream = {
     write(line) {
       buffered += line
       if (buffered.length >= flushLength) flush()
       else timer ??= setTimeout(flush, flushMs).unref()
     },
-  })
+  }
+  const log = createPlainLog(logLevel, buffer, origin)
   if (level === 'off' || !log.isLevelEnabled(level)) return silentRequestLog
   process.once('exit', flush)
   return {

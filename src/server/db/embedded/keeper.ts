@@ -15,6 +15,8 @@ interface Place {
   readonly folders: Folders
   readonly confinement: Confinement
   readonly log: Log
+  /** Wins over `max_connections` of postgresql.conf, unless it is undefined. */
+  readonly connections: number | undefined
   /** Told when another process took the folder while our server was down; nothing of ours runs on it then. */
   readonly onTaken: (error: Error) => void
 }
@@ -101,7 +103,7 @@ export class Keeper {
 
   /** True when the server was started; false while another one has yet to end. */
   async #launch(): Promise<boolean> {
-    const { folders, confinement, log } = this.#place
+    const { folders, confinement, log, connections } = this.#place
     const lockFile = readLockFile(folders.cluster)
     for (const socket of new Set([folders.socket, lockFile?.socket ?? folders.socket])) {
       if (!(await this.#isFree(socket))) return false
@@ -110,7 +112,7 @@ export class Keeper {
     if (lockFile) disownLockFile(folders)
     makePrivateFolder(folders.socket, confinement.account)
     writeAccess(folders.access)
-    this.#server = startServer(confinement, folders, log)
+    this.#server = startServer({ confinement, folders, log, connections })
     this.#hasServed = false
     return true
   }

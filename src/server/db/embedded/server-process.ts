@@ -19,9 +19,17 @@ const keptLines = 20
 const cleanStopMs = 10_000
 const forcedStopMs = 3_000
 
+interface Options {
+  readonly confinement: Confinement
+  readonly folders: Folders
+  readonly log: Log
+  /** Those of postgresql.conf when undefined. */
+  readonly connections: number | undefined
+}
+
 /** Starts the server; it serves some moments later, or has exited then. */
-export function startServer(confinement: Confinement, folders: Folders, log: Log): ServerProcess {
-  const { file, args, options } = commandOf(confinement, 'postgres', serverArgs(folders))
+export function startServer({ confinement, folders, log, connections }: Options): ServerProcess {
+  const { file, args, options } = commandOf(confinement, 'postgres', serverArgs(folders, connections))
   // A group of its own: the terminal's Ctrl-C is for us, who need the database to end in order.
   const child = startChild(file, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   const lines: string[] = []
@@ -51,7 +59,7 @@ export function startServer(confinement: Confinement, folders: Folders, log: Log
 const hasExited = (child: ChildProcess) =>
   child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
-function serverArgs({ cluster, access, socket }: Folders): string[] {
+function serverArgs({ cluster, access, socket }: Folders, connections: number | undefined): string[] {
   const settings = {
     listen_addresses: '',
     port,
@@ -66,6 +74,7 @@ function serverArgs({ cluster, access, socket }: Folders): string[] {
     // Statements and the details of errors hold what users wrote.
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
+    ...(connections !== undefined && { max_connections: connections }),
   }
   return ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }

@@ -85,7 +85,8 @@ function refuse(response: ServerResponse, status: number, message: string): void
 function listening(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options, () => {
+    // With WORKERS a port that is not exclusive would be shared with the other processes of this machine.
+    server.listen({ ...options, exclusive: true }, () => {
       server.off('error', reject)
       // What goes wrong later concerns single connections.
       server.on('error', () => {})

@@ -1,0 +1,96 @@
+import cluster from 'node:cluster'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import type { Config, Overrides } from '../config/config.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { announce } from '../running.ts'
+import type { RunningServer } from '../running-server.ts'
+import { checkStart } from '../start-checks.ts'
+import { prepareDatabase, startDatabase } from '../start-database.ts'
+import { createWorkerSlot, type WorkerSlot } from './worker-slot.ts'
+
+interface Options {
+  /** `workers` processes are started. */
+  readonly config: Config
+  /** What each process makes its configuration from, together with the environment. */
+  readonly overrides: Overrides
+  readonly log: Log
+  /** The program of a worker, a file. */
+  readonly program: string
+  readonly isTerminal: boolean
+  /** Ends the wait for a database that cannot be reached. */
+  readonly stop?: AbortSignal | undefined
+}
+
+/** A process that hangs is killed so long after it should have stopped, besides the time in which it serves on. */
+const patienceMs = 32_000
+
+/**
+ * Starts the service as several processes that share one port and one database. This process owns the port, hands connections
+ * out in turn, runs the embedded database and replaces processes that end; it serves nothing itself. Decision 0018.
+ * Rejects with AppError whose message names cause and next step.
+ */
+export async function startWorkers({
+  config,
+  overrides,
+  log,
+  program,
+  isTerminal,
+  stop,
+}: Options): Promise<RunningServer> {
+  await checkStart(config)
+  const port = config.port || (await freePort(config.host))
+  const database = await startDatabase({ config, log })
+  const slots: WorkerSlot[] = []
+  const stopSlots = (serveOnMs: number) => {
+    const siblings = slots.flatMap(({ id }) => id ?? [])
+    return Promise.all(slots.map(slot => slot.stop({ type: 'stop', serveOnMs, siblings }, serveOnMs + patienceMs)))
+  }
+  try {
+    await prepareDatabase(database.url, { config, log, stop })
+    cluster.schedulingPolicy = cluster.SCHED_RR
+    cluster.setupPrimary({ exec: program, args: [] })
+    const shared = { type: 'start', overrides, databaseUrl: database.url, port, isTerminal } as const
+    for (let number = 1; number <= config.workers; number++) {
+      slots.push(createWorkerSlot({ number, start: { ...shared, number }, log }))
+    }
+    const [first] = await Promise.all(slots.map(slot => slot.start()))
+    if (!first) throw new Error('there is no worker')
+    const { url, sandboxDriver, models } = first
+    const withdraw = announce(config.dataDir, { url, log })
+    return {
+      url,
+      database: database.kind,
+      sandboxDriver,
+      models,
+      workers: config.workers,
+      lost: database.lost,
+      reload() {
+        for (const slot of slots) slot.send({ type: 'reload' })
+      },
+      async stop({ serveOnMs = 0 } = {}) {
+        await stopSlots(serveOnMs)
+        await database.stop()
+        withdraw()
+      },
+    }
+  } catch (error) {
+    await stopSlots(0)
+    await database.stop()
+    if (error instanceof AppError) throw error
+    throw new AppError('unavailable', error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/** With port 0 each new process could get another port: one is chosen for all. */
+async function freePort(host: string): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port: 0 }, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
