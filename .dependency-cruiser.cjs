@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks)/'
+  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
 const nouns = [
   'agents/(agents|store)',
   'audit/audit',
@@ -10,12 +10,13 @@ const nouns = [
   'keys/(keys|run-as)',
   'memories/session-memories',
   'runtimes/(runtime|model-choice)',
-  'sandboxes/(sandbox|sandboxes)',
+  'sandboxes/(sandbox|sandboxes|beneath)',
   'opencode/(messages|session)',
   'sessions/(sessions|waits/approvals|log/(event-store|live-events|remote-previews|conversation|log-page))',
   'tools/(tool|toolset)',
   'usage/(usage|store)',
   'vault/vault',
+  'workspaces/(workspaces|limits)',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -88,7 +89,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice)|tools/(tool|toolset)|sandboxes/sandbox|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice)|tools/(tool|toolset)|sandboxes/(sandbox|beneath)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

@@ -13,6 +13,7 @@ import { composeMemories } from './compose/memories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
+import { composeWorkspaces } from './compose/workspaces.ts'
 import type { Config } from './config/config.ts'
 import { ownUrl } from './http/own-url.ts'
 import type { Log } from './platform/log.ts'
@@ -89,6 +90,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
+  const { workspaces } = composeWorkspaces({ ...base, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, runsSessions, folderId, sandboxes })
   const { readiness, reserve, folderWatch } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
@@ -109,6 +111,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     defaultModel,
     runtimes,
     workspaceOf,
+    workspaces,
     makeRoom: dataFolder.makeRoom,
     agentRows,
   })

@@ -22,6 +22,7 @@ import { createWaitForPrompt } from '../../src/server/sessions/wait-for-prompt.t
 import { approvalStore } from '../../src/server/sessions/waits/approval-store.ts'
 import { createApprovals } from '../../src/server/sessions/waits/approvals.ts'
 import { pauseStore } from '../../src/server/sessions/waits/pause-store.ts'
+import type { Workspaces } from '../../src/server/workspaces/workspaces.ts'
 import { registryOf } from './registry-of.ts'
 
 const log = createLog('silent')
@@ -48,6 +49,8 @@ interface Process {
   readonly folderId?: string
   /** Events and bytes from which on a log takes no further run; none unless given. */
   readonly logCap?: { readonly events: number; readonly bytes: number }
+  /** The files of sessions; none unless given. */
+  readonly workspaces?: Pick<Workspaces, 'restore' | 'capture'>
   /** Whether the runtime's runs may end where they wait for people. */
   readonly parks?: true
 }
@@ -55,7 +58,7 @@ interface Process {
 /** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
 export function createEngine(
   t: TestContext,
-  { pool, parts = [], maxSessions = 10, isPressed = () => false, folderId, parks, logCap = endless }: Process,
+  { pool, parts = [], maxSessions = 10, isPressed = () => false, folderId, parks, logCap = endless, workspaces }: Process,
 ) {
   const woken = new Set<string>()
   const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
@@ -99,6 +102,7 @@ export function createEngine(
     log,
     agents,
     runtimes,
+    workspaces: { restore: async () => undefined, capture: async () => undefined, ...workspaces },
   }
   const runner = new Runner({
     ...shared,

@@ -37,6 +37,7 @@ import { approvalStore } from '../sessions/waits/approval-store.ts'
 import { createApprovals } from '../sessions/waits/approvals.ts'
 import { pauseStore } from '../sessions/waits/pause-store.ts'
 import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
 
 /** Sessions give way long before calls are refused. */
 const pressingDelayMs = 10
@@ -62,6 +63,7 @@ interface Needs {
   readonly defaultModel: () => string
   readonly runtimes: RuntimeRegistry
   readonly workspaceOf: (sessionId: string) => string
+  readonly workspaces: Workspaces
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
 }
@@ -102,6 +104,7 @@ export function composeSessions(needs: Needs) {
     leases,
     leaseStore: leaseRows,
     folderId: needs.folderId,
+    workspaces: needs.workspaces,
     maxSessions: needs.config.limits.maxSessions,
     logCap: { events: needs.config.limits.sessionEvents, bytes: needs.config.limits.sessionBytes },
     isShort: () => files.shortage !== undefined,

@@ -258,6 +258,16 @@ export interface RetentionSettings {
   readonly auditMs: number | undefined
 }
 
+/** What the checkpoints of a session's files hold at most; the rest is named in its log. */
+export interface WorkspaceSettings {
+  /** Bytes of one file. */
+  readonly fileBytes: number
+  /** Bytes of all files of a session. */
+  readonly bytes: number
+  /** Files, folders and links of a session. */
+  readonly files: number
+}
+
 /** All that the environment and the configuration file decide. Frozen; a changed file makes a new one. */
 export interface Config {
   readonly host: string
@@ -300,6 +310,7 @@ export interface Config {
   /** Unix seconds: when the file was last changed. Absent without a file. */
   readonly configuredAt?: number
   readonly retention: RetentionSettings
+  readonly workspaces: WorkspaceSettings
   /** Whether answers in the Responses format are stored: as the client asks, or never. */
   readonly responseStore: 'client' | 'never'
   /** In the order in which they are asked. */

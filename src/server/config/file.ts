@@ -63,6 +63,7 @@ interface FileValue {
   readonly retention?: Partial<
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
   >
+  readonly workspaces?: { readonly max_file_bytes?: number; readonly max_bytes?: number; readonly max_files?: number }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
   readonly router?: RouterBlock
@@ -142,6 +143,7 @@ const fileShape: Shape = {
       kind: 'block',
       keys: { deleted_sessions: text, deliveries: text, sessions: text, bodies: text, ledger: text, audit: text },
     },
+    workspaces: { kind: 'block', keys: { max_file_bytes: whole, max_bytes: whole, max_files: whole } },
     responses: { kind: 'block', keys: { store: text } },
     hooks: { kind: 'list', of: hookEntry },
     router,

@@ -13,6 +13,7 @@ import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
+import { workspacesOfFile } from './workspaces-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
 
@@ -90,6 +91,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     limits: limitsOf(file),
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
+    workspaces: workspacesOfFile({ file }),
     responseStore: responseStoreOf({ file, report }),
     hooks,
     file: filePath,

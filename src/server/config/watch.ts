@@ -109,6 +109,7 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   requestLog: 'logging',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
   retention: 'retention',
+  workspaces: 'workspaces',
 }
 
 const fixedLimits = {

@@ -76,6 +76,9 @@ export interface SessionTable {
   timezone: string | null
   /** Where its tools were last at work. */
   data_folder: string | null
+  /** The last row of `workspace_checkpoints`; null before the first. */
+  checkpoint_id: string | null
+  checkpoint_seq: number | null
   next_seq: Generated<number>
   log_bytes: Generated<number>
   next_position: Generated<number>
@@ -89,6 +92,38 @@ export interface SessionTable {
   emptied_at: Date | null
   created_at: DefaultTime
   updated_at: DefaultTime
+}
+
+/** Table `workspace_checkpoints`: the files of a session as of an event of its log. */
+export interface WorkspaceCheckpointTable {
+  session_id: string
+  seq: number
+  id: string
+  is_full: boolean
+  /** JSON, compressed. */
+  manifest: Buffer
+  files: number
+  bytes: number
+  left_out: Json<readonly { readonly path: string; readonly reason: string }[]>
+  created_at: DefaultTime
+}
+
+/** Table `workspace_blobs`: pieces of files by their SHA-256, once an owner. */
+export interface WorkspaceBlobTable {
+  owner_id: string
+  hash: Buffer
+  bytes: number
+  encoding: 'raw' | 'zstd'
+  data: Buffer
+  /** Since when no session is known to need it; null while one does. */
+  loose_since: Date | null
+}
+
+/** Table `workspace_refs`: which session needs which piece. */
+export interface WorkspaceRefTable {
+  session_id: string
+  owner_id: string
+  hash: Buffer
 }
 
 /** Table `prompts`: the queue of each session, finished prompts included. */
@@ -575,6 +610,9 @@ export interface Database {
   agent_versions: AgentVersionTable
   skills: SkillTable
   sessions: SessionTable
+  workspace_checkpoints: WorkspaceCheckpointTable
+  workspace_blobs: WorkspaceBlobTable
+  workspace_refs: WorkspaceRefTable
   prompts: PromptTable
   session_events: SessionEventTable
   stream_tickets: StreamTicketTable

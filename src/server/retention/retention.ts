@@ -18,6 +18,8 @@ const longestPeriodMs = 60_000
 const shortestPeriodMs = 1_000
 /** Between two batches, so that whatever else the database does comes first. */
 const breathMs = 20
+/** A step that is being stored may count on pieces that no session needs yet. */
+const looseMs = 24 * 60 * 60 * 1_000
 const idempotencyMs = 24 * 60 * 60 * 1_000
 
 /** Deletes what the configuration does not keep any longer: one replica at a time, in small batches. */
@@ -34,6 +36,7 @@ export function createRetention({ settings, store, sessions, removeFiles, log }:
     ['stream_tickets', 0],
     ['responses', 0],
     ['response_cache', 0],
+    ['workspace_blobs', looseMs],
   ]
 
   /** Repeats a batch until one finds nothing more. */
@@ -50,6 +53,7 @@ export function createRetention({ settings, store, sessions, removeFiles, log }:
       })
     }
     await batches(() => cleaning.deleteEvents(purged.id))
+    await batches(() => cleaning.releaseFiles(purged.id))
     if (stopping.signal.aborted) return false
     await cleaning.empty(purged)
     return true

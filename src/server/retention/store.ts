@@ -22,6 +22,9 @@ const oldest = (table: string, id: string, time: string, besides = 'true') => `
     select ${id} from ${table} where ${time} < ${age('$1')} and ${besides}
     order by ${time} limit ${batchRows} for update skip locked))`
 
+const refsOf = (blob: string) =>
+  `select from workspace_refs r where r.owner_id = ${blob}.owner_id and r.hash = ${blob}.hash`
+
 /** What is deleted by its age alone. */
 const byAge = {
   deliveries: oldest(
@@ -38,6 +41,19 @@ const byAge = {
   call_bodies: oldest('call_bodies', 'request_id', 'created_at'),
   ledger: oldest('usage', 'id', 'created_at'),
   audit: oldest('audit_log', 'id', 'created_at'),
+  // A piece that another session needs after all is not loose any more. One row a piece that was looked at.
+  workspace_blobs: `
+    with loose as (
+      select owner_id, hash from workspace_blobs where loose_since < ${age('$1')}
+      order by loose_since limit ${batchRows} for update skip locked
+    ), needed as (
+      update workspace_blobs b set loose_since = null from loose l
+      where b.owner_id = l.owner_id and b.hash = l.hash and exists (${refsOf('l')})
+    ), unneeded as (
+      delete from workspace_blobs b using loose l
+      where b.owner_id = l.owner_id and b.hash = l.hash and not exists (${refsOf('l')})
+    )
+    select from loose`,
 } as const
 
 export type AgedTable = keyof typeof byAge
@@ -47,6 +63,7 @@ const ofSession = [
   'delete from prompts where session_id = $1',
   'delete from approvals where session_id = $1',
   'delete from stream_tickets where session_id = $1',
+  'delete from workspace_checkpoints where session_id = $1',
   'delete from session_memories where session_id = $1',
   'delete from dialect_sessions where session_id = $1',
   'delete from webhook_cursors where session_id = $1',
@@ -99,6 +116,21 @@ function cleaningOn(client: PoolClient) {
       const text = `
         delete from session_events where session_id = $1 and seq = any (array(
           select seq from session_events where session_id = $1 order by seq limit ${batchRows} for update skip locked))`
+      return (await changed(text, [sessionId])) === batchRows
+    },
+
+    /** Gives up a batch of the pieces of the session's files, which are deleted a day later; true when there may be more. */
+    async releaseFiles(sessionId: string): Promise<boolean> {
+      const text = `
+        with gone as (
+          delete from workspace_refs where session_id = $1 and hash = any (array(
+            select hash from workspace_refs where session_id = $1 order by hash limit ${batchRows} for update skip locked))
+          returning owner_id, hash
+        ), loose as (
+          update workspace_blobs b set loose_since = clock_timestamp() from gone
+          where b.owner_id = gone.owner_id and b.hash = gone.hash and b.loose_since is null
+        )
+        select from gone`
       return (await changed(text, [sessionId])) === batchRows
     },
 

@@ -143,6 +143,8 @@ export interface Runtime {
   readonly capabilities: Capabilities
   /** A run of it may end where it waits for people: the next one finds in the log and with the provider what it needs. */
   readonly parks?: true
+  /** Its tools work in the session's folder on this machine. Absent: elsewhere. */
+  readonly workspace?: RuntimeWorkspace
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
   /** Its models are not those of the gateway: a prompt that names none leaves the choice to it. */
@@ -152,6 +154,17 @@ export interface Runtime {
   /** Frees what the runtime keeps for a session that was deleted. Succeeds when there is nothing. */
   dispose(session: DisposedSession): Promise<void>
 }
+
+/** How the files of a session change. */
+export interface RuntimeWorkspace {
+  /** True for a tool that changes no file. */
+  readonly isRead: (tool: string) => boolean
+  /** False for a program that may also write while no call of a tool is open. */
+  readonly onlyByCalls: boolean
+}
+
+/** Of a program that does its own work in the folder of a session. */
+export const programWorkspace: RuntimeWorkspace = { isRead: () => false, onlyByCalls: false }
 
 /** A session that was deleted, and what the provider may still keep of it. */
 export interface DisposedSession {

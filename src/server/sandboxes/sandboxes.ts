@@ -42,7 +42,9 @@ export interface Sandboxes {
   readonly detail: string
   /** The sandbox of a session: the same one until it is disposed of. Makes the workspace when it is missing. */
   open(sessionId: string): Promise<Sandbox>
-  /** Stops everything inside and deletes the workspace; nothing happens when there is none. */
+  /** Makes the workspace of a session where it is missing, as the driver needs it. */
+  makeFolder(sessionId: string): Promise<void>
+  /** Stops everything inside and deletes the workspace, with the mark of its last checkpoint; nothing happens when there is none. */
   remove(sessionId: string): Promise<void>
   /** Stops everything in all sandboxes; the workspaces stay. */
   stopAll(): Promise<void>
@@ -77,11 +79,12 @@ export async function createSandboxes({ workspacesDir, log, prefer, cpus }: Sand
       }
       return await sandbox
     },
+    makeFolder: sessionId => makeWorkspace(folderOf(root, sessionId), driver.owner),
     async remove(sessionId) {
       const folder = folderOf(root, sessionId)
       await stop(sessionId)
       const { workspace, home, sockets } = foldersOf(folder)
-      for (const each of [sockets, home, workspace]) await deleteTree(each)
+      for (const each of [markOf(folder), sockets, home, workspace]) await deleteTree(each)
     },
     async stopAll() {
       await Promise.all([...opened.keys()].map(stop))
@@ -113,6 +116,9 @@ function folderOf(root: string, sessionId: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(sessionId)) throw invalid('session_id is not an id')
   return join(root, sessionId)
 }
+
+/** Where a workspace's last checkpoint is named. */
+const markOf = (workspace: string): string => `${workspace}.checkpoint`
 
 /** No session's id holds a dot, so these are nobody's workspace. */
 const foldersOf = (workspace: string): ProgramFolders => ({

@@ -42,6 +42,8 @@ export interface RunRow extends Omit<NewSession, 'agent' | 'harness'> {
   readonly runtime_state: ProviderRefs['runtime_state']
   /** Where its tools were last at work; null when none has run on any replica. */
   readonly data_folder: string | null
+  /** The last checkpoint of its files; null before the first. */
+  readonly checkpoint_id: string | null
   readonly log_bytes: number
   readonly next_seq: number
 }
@@ -68,7 +70,8 @@ const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.
 /** The columns of a `RunRow`, none of which is a date: they travel as JSON too. */
 export const runColumns = `
   s.id, s.owner_id, s.title, s.agent_id, s.agent_version, s.runtime, s.runtime_agent_ref_id, s.provider_session_id,
-  s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.log_bytes, s.next_seq`
+  s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.checkpoint_id,
+  s.log_bytes, s.next_seq`
 
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `

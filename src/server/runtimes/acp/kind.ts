@@ -1,6 +1,6 @@
 import { checkStart } from '../local/check-start.ts'
 import { createKeptPrograms } from '../local/kept-programs.ts'
-import { type Capabilities, noCapabilities, type Runtime, type RuntimeEndpoint, type RuntimeKind } from '../runtime.ts'
+import { type Capabilities, noCapabilities, programWorkspace, type Runtime, type RuntimeEndpoint, type RuntimeKind } from '../runtime.ts'
 import type { Agent } from './agent.ts'
 import { type AcpDeps, runPrompt, startAgent } from './run.ts'
 
@@ -41,6 +41,7 @@ function acpRuntime(deps: AcpDeps, endpoint: RuntimeEndpoint): Runtime & { close
   return {
     id: endpoint.id,
     capabilities,
+    workspace: programWorkspace,
     run: (session, prompt, context) => runPrompt({ deps, endpoint, kept, session, prompt, context }),
     async dispose({ id }) {
       await kept.end(id)

@@ -1,12 +1,12 @@
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { defaultToolLimits } from '../../tools/tool.ts'
-import { memoryTools, toolsFor } from '../../tools/toolset.ts'
+import { builtinTools, memoryTools, toolsFor } from '../../tools/toolset.ts'
 import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
 import { createErasing } from '../without-secrets.ts'
 import { Conversation, type OpenToolUse } from './conversation.ts'
 import { askModel, requestEnd } from './model-step.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
-import { isRead, isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
+import { isRead as isReadCall, isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 import { callTools } from './tool-step.ts'
 
 const defaultMaxTurns = 100
@@ -16,6 +16,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
   return {
     id: 'builtin',
     parks: true,
+    workspace: { isRead, onlyByCalls: true },
     capabilities: {
       streaming: true,
       interrupt: true,
@@ -57,6 +58,9 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
   }
 }
 
+/** A call of a tool that is not there fails, and changes nothing. */
+const isRead = (name: string): boolean => builtinTools.find(tool => tool.name === name)?.reads ?? true
+
 /** Opens the sandbox when a tool first needs it. */
 function lentSandbox({ sandboxes, markSandboxRunning }: BuiltinDeps, sessionId: string): () => Promise<Sandbox> {
   let isMarked = false
@@ -97,7 +101,7 @@ async function* settleCutOff({ context, conversation, tools, toolContext }: Run)
   const question = conversation.openToolUses.findIndex(isOpenQuestion)
   // What comes behind a question and may change something has waited for the answer.
   const hasBegun = (use: OpenToolUse, at: number) =>
-    !isOpenQuestion(use) && (question < 0 || at < question || isRead(use, tools))
+    !isOpenQuestion(use) && (question < 0 || at < question || isReadCall(use, tools))
   const uses = conversation.openToolUses.filter(hasBegun)
   if (context.signal.aborted) yield conversation.openToolUses.filter(use => !uses.includes(use)).map(neverAnswered)
   for (const use of uses) if (!isRepeatable(use, tools)) yield [outcomeUnknown(use)]

@@ -16,6 +16,7 @@ import {
   type Capabilities,
   failed,
   partsOf,
+  programWorkspace,
   type RunContext,
   type RunPrompt,
   type RunSession,
@@ -64,6 +65,7 @@ export function localServers(
   return {
     id: endpoint.id,
     capabilities,
+    workspace: programWorkspace,
     run: (session, prompt, context) => runLocally({ deps, endpoint, kept, session, prompt, context }),
     async dispose({ id }) {
       await kept.end(id)

@@ -1,5 +1,5 @@
 import { statusOfCode } from '../../../contract/errors.ts'
-import { askedBy, type BudgetReached, budgetReached, endsRun, type NewEvent } from '../../../contract/events.ts'
+import { askedBy, type BudgetReached, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
@@ -18,15 +18,18 @@ import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
 import type { NamedEvent, Queryable } from '../log/event-store.ts'
 import { type EndedPrompt, promptsEnded } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
+import type { Workspaces } from '../../workspaces/workspaces.ts'
 import type { RunRow } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import type { HeldSession } from './leases.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
 import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
-import { type MoveDeps, tellOfMove } from './workspace-move.ts'
+import { type MoveDeps, readyWorkspace } from './workspace-move.ts'
+import { type StepFiles, WorkspaceSteps } from './workspace-steps.ts'
 
 export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
+  readonly workspaces: Pick<Workspaces, 'restore' | 'capture'>
   /** A log that has reached it takes no further run. */
   readonly logCap: { readonly events: number; readonly bytes: number }
   /** Aborts when the process wants to hand its sessions over. */
@@ -71,7 +74,8 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
 
   await begin(deps, task, runId)
   const refusal = refusalOf(deps, task)
-  if (!refusal) await tellOfMove(deps, task)
+  if (!refusal) await readyWorkspace(deps, task)
+  const steps = new WorkspaceSteps(deps, task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
   const isStopped = () => stop.signal.aborted || clock.signal.aborted
   let isParked = false
@@ -83,18 +87,33 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
     joined = all.filter(({ id }) => id !== prompt.id)
   }
   const aborted = refusal ? AbortSignal.abort() : signal
-  const driving = drive(deps, task, { signal: aborted, isStopped, runId, clock, onPark, onPrompts })
+  const driving = drive(deps, task, { signal: aborted, isStopped, runId, clock, onPark, onPrompts, steps })
   const driven = await driving.finally(clock.end)
   if (held.lost.aborted) throw new FenceLost(held.sessionId)
   const end = refusal ?? driven.last
   const reached = end?.map(budgetReached).find(Boolean)
   if (isParked || reached) await noteRunTime(deps, task, clock)
-  if (end && reached) return pause(deps, task, { ...driven, runId, batch: end, reached })
-  if (end) return finish(deps, task, { runId, batch: end, refs: driven.refs, joined })
-  if (stop.signal.aborted) return finish(deps, task, { runId, batch: [stopped], outcome: 'cancelled', joined })
-  if (clock.signal.aborted) return finish(deps, task, { runId, batch: [outOfTime(limitSeconds)], joined })
-  if (isParked || deps.draining.aborted) return false
-  return finish(deps, task, { runId, batch: ended, joined })
+  const isWaiting = isParked || deps.draining.aborted
+  const over = end
+    ? { batch: end, refs: driven.refs }
+    : endOf({ isStopped: stop.signal.aborted, isLate: clock.signal.aborted, isWaiting, limitSeconds })
+  if (!over) return false
+  const run = { runId, joined, files: await steps.atEnd(), ...over }
+  return reached ? pause(deps, task, { ...driven, ...run, reached }) : finish(deps, task, run)
+}
+
+interface Cut {
+  readonly isStopped: boolean
+  readonly isLate: boolean
+  readonly isWaiting: boolean
+  readonly limitSeconds: number
+}
+
+/** How a run ends whose runtime has said no end; undefined when it goes on later. */
+function endOf({ isStopped, isLate, isWaiting, limitSeconds }: Cut): Pick<RunEnd, 'batch' | 'outcome'> | undefined {
+  if (isStopped) return { batch: [stopped], outcome: 'cancelled' }
+  if (isLate) return { batch: [outOfTime(limitSeconds)] }
+  return isWaiting ? undefined : { batch: ended }
 }
 
 /** Aborts when somebody asks for the end of the run. */
@@ -146,7 +165,7 @@ interface Driven {
 async function drive(
   deps: RunDeps,
   { held, runtime, session, prompt }: RunTask,
-  run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> & Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'>,
+  run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> & Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps },
 ): Promise<Driven> {
   const { signal, isStopped, runId } = run
   let hasProgressed = false
@@ -162,8 +181,11 @@ async function drive(
       const { events: told, refs } = partsOf(batch)
       const events = stamped(told, prompt.id, runId)
       if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
-      if (events.length > 0) await deps.eventLog.append(held, events, alongside(deps, held, { events, refs }))
+      const files = await run.steps.with(events)
+      if (events.length > 0)
+        await deps.eventLog.append(held, [...events, ...files.told], alongside(deps, held, { events, refs, files }))
       else if (refs) await context.remember(refs)
+      await files.done()
       hasProgressed ||= events.some(({ type }) => type.startsWith('agent.'))
     }
     return { last: undefined, hasProgressed }
@@ -184,13 +206,18 @@ function refusalIn(error: unknown): NewEvent | undefined {
   return isFinal ? failed('model_request_failed_error', error.message) : undefined
 }
 
-/** What is stored with a batch besides its events: the provider's names, and questions to people. */
-function alongside({ sessions, approvals }: RunDeps, held: HeldSession, { events, refs }: BatchParts) {
+/** What is stored with a batch besides its events: the provider's names, questions to people, and the files of the step. */
+function alongside(
+  { sessions, approvals }: RunDeps,
+  held: HeldSession,
+  { events, refs, files }: BatchParts & { readonly files: StepFiles },
+) {
   const asked = events.flatMap(askedBy)
-  if (!refs && asked.length === 0) return undefined
-  return async (client: Queryable) => {
+  if (!refs && asked.length === 0 && !files.commit) return undefined
+  return async (client: Queryable, stored: readonly SessionEvent[]) => {
     if (refs) await sessions.remember(client, held, refs)
     if (asked.length > 0) await approvals.open(client, held.sessionId, asked)
+    await files.commit?.(client, stored)
   }
 }
 
@@ -235,6 +262,8 @@ interface RunEnd {
   /** Ends in the event that ends the run. */
   readonly batch: readonly NewEvent[]
   readonly refs?: Partial<ProviderRefs> | undefined
+  /** As they are at the end of the run. */
+  readonly files?: StepFiles | undefined
   /** Prompts that joined the run; undefined: not known, the table is asked. */
   readonly joined?: readonly EndedPrompt[] | undefined
   /** By default what the last event says. */
@@ -245,22 +274,25 @@ interface RunEnd {
 async function finish(
   deps: RunDeps,
   { held, prompt }: Pick<RunTask, 'held' | 'prompt'>,
-  { runId, batch, refs, outcome, joined: known }: RunEnd,
+  { runId, batch, refs, outcome, files, joined: known }: RunEnd,
 ): Promise<boolean> {
   const { prompts, sessions, runs, eventLog } = deps
   const reached = outcome ?? (batch.some(({ type }) => type === 'session.error') ? 'failed' : 'completed')
   const state = promptStates[reached]
   const joined = known ?? (await whileHeld(held, () => prompts.joined(held.sessionId, prompt.id)))
   const ends = promptsEnded(joined, { state, reason: reached === 'cancelled' ? 'interrupted' : 'steered' })
-  const events = stamped([...batch.slice(0, -1), ...ends, ...batch.slice(-1)], prompt.id, runId)
+  const warnings = files?.told ?? []
+  const events = stamped([...batch.slice(0, -1), ...warnings, ...ends, ...batch.slice(-1)], prompt.id, runId)
   let isReleased = false
   const end = async (named: readonly NamedEvent[], on: Queryable) => {
     if (refs) await sessions.remember(on, held, refs)
     const stored = await runs.end(held, { state, outcome: reached }, named, on)
     isReleased = stored.isReleased
+    if (stored.events) await files?.commit?.(on, stored.events)
     return stored.events
   }
-  await eventLog.appendBy(held, events, end, refs === undefined)
+  await eventLog.appendBy(held, events, end, refs === undefined && !files?.commit)
+  await files?.done()
   return isReleased
 }
 
@@ -272,12 +304,15 @@ interface RunPause extends RunEnd {
 /** Stores the last events, and puts the prompts of the run back to wait until their budgets have room. */
 async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): Promise<false> {
   const { pauses, sessions, eventLog } = deps
-  const { runId, batch, refs, reached, hasProgressed } = end
+  const { runId, batch, refs, reached, hasProgressed, files } = end
   const { sessionId } = held
-  await eventLog.append(held, stamped(batch, prompt.id, runId), async client => {
+  const events = stamped([...(files?.told ?? []), ...batch], prompt.id, runId)
+  await eventLog.append(held, events, async (client, stored) => {
     if (refs) await sessions.remember(client, held, refs)
     await pauses.pause(client, { sessionId, budget: reached, needsUsd: reached.needed_usd, hasProgressed })
     await sessions.setOutcome(client, held, null)
+    await files?.commit?.(client, stored)
   })
+  await files?.done()
   return false
 }

@@ -38,7 +38,7 @@ export function createEventLog({ pool, store, live }: { pool: Pool; store: Event
     (held: Writer, along: Along | undefined): Write =>
     async (events, on) => {
       const appended = await store.appendHeld(held, events, on)
-      if (appended) await along?.(on)
+      if (appended) await along?.(on, appended)
       return appended
     }
 
@@ -85,7 +85,7 @@ export function createEventLog({ pool, store, live }: { pool: Pool; store: Event
   }
 }
 
-type Along = (on: Queryable) => Promise<void>
+type Along = (on: Queryable, stored: readonly SessionEvent[]) => Promise<void>
 
 /** Stores events; undefined when the session has another owner or was deleted. */
 type Write = (events: readonly NamedEvent[], on: Queryable) => Promise<SessionEvent[] | undefined>

@@ -1,0 +1,80 @@
+import type { Pool } from 'pg'
+
+/** A piece as it is stored. */
+export interface StoredPiece {
+  readonly hash: string
+  /** Of the piece itself. */
+  readonly bytes: number
+  readonly encoding: 'raw' | 'zstd'
+  readonly data: Buffer
+}
+
+// What nobody needs may be deleted at this moment: a row that is being deleted is in neither of the two.
+const keepText = `
+  with kept as (
+    update workspace_blobs set loose_since = clock_timestamp()
+    where owner_id = $1 and hash = any ($2) and loose_since is not null returning hash
+  )
+  select hash from kept
+  union select hash from workspace_blobs where owner_id = $1 and hash = any ($2) and loose_since is null`
+
+/** Locked in one order, so that two sessions of an owner never wait for each other. */
+const needText = `
+  update workspace_blobs set loose_since = null where owner_id = $1 and hash in (
+    select hash from workspace_blobs where owner_id = $1 and hash = any ($2) and loose_since is not null
+    order by hash for update)`
+
+interface Queryable {
+  query(text: string, values: unknown[]): Promise<unknown>
+}
+
+const bytesOf = (hashes: readonly string[]): Buffer[] => hashes.map(hash => Buffer.from(hash, 'hex'))
+
+/** Table `workspace_blobs`: the pieces of files, and table `workspace_refs`: which session needs which. */
+export type BlobStore = ReturnType<typeof blobStore>
+
+export function blobStore(pool: Pool) {
+  return {
+    /** Those of the given pieces that are stored; they stay for a day, also if no session needs them. */
+    async keep(owner: string, hashes: readonly string[]): Promise<ReadonlySet<string>> {
+      const { rows } = await pool.query<{ hash: Buffer }>(keepText, [owner, bytesOf(hashes)])
+      return new Set(rows.map(({ hash }) => hash.toString('hex')))
+    },
+
+    async insert(owner: string, pieces: readonly StoredPiece[]): Promise<void> {
+      const text = `
+        insert into workspace_blobs (owner_id, hash, bytes, encoding, data)
+        select $1, piece.* from unnest($2::bytea[], $3::int[], $4::text[], $5::bytea[]) as piece
+        on conflict (owner_id, hash) do nothing`
+      const hashes = bytesOf(pieces.map(({ hash }) => hash))
+      const columns = [pieces.map(({ bytes }) => bytes), pieces.map(({ encoding }) => encoding)]
+      await pool.query(text, [owner, hashes, ...columns, pieces.map(({ data }) => data)])
+    },
+
+    /** Undefined: no such piece. */
+    async read(owner: string, hash: string): Promise<StoredPiece | undefined> {
+      const text = 'select bytes, encoding, data from workspace_blobs where owner_id = $1 and hash = $2'
+      const { rows } = await pool.query<Omit<StoredPiece, 'hash'>>({
+        name: 'read_blob',
+        text,
+        values: [owner, Buffer.from(hash, 'hex')],
+      })
+      return rows[0] && { ...rows[0], hash }
+    },
+
+    /** Records that a session needs these pieces, for as long as it is there. */
+    async need(on: Queryable, sessionId: string, { owner, hashes }: Needed): Promise<void> {
+      if (hashes.length === 0) return
+      const text = `
+        insert into workspace_refs (session_id, owner_id, hash) select $1, $2, unnest($3::bytea[])
+        on conflict (session_id, hash) do nothing`
+      await on.query(text, [sessionId, owner, bytesOf(hashes)])
+      await on.query(needText, [owner, bytesOf(hashes)])
+    },
+  }
+}
+
+export interface Needed {
+  readonly owner: string
+  readonly hashes: readonly string[]
+}

@@ -1,0 +1,91 @@
+import { promisify } from 'node:util'
+import { zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Pool, PoolClient } from 'pg'
+import type { LeftOut } from './limits.ts'
+import { applied, type Change, emptyManifest, type Manifest, readChange, sizeOf, writeChange } from './manifest.ts'
+
+const compressed = promisify(zstdCompress)
+const decompressed = promisify(zstdDecompress)
+/** Of 20,000 files with long paths. */
+const longestManifestBytes = 256 * 1024 * 1024
+
+type Queryable = Pool | PoolClient
+
+/** The files of a session as of an event of its log. */
+export interface Checkpoint {
+  readonly id: string
+  readonly seq: number
+  readonly created_at: Date
+  readonly left_out: readonly LeftOut[]
+}
+
+/** A checkpoint that is ready to be stored. */
+export interface NewCheckpoint {
+  readonly id: string
+  readonly manifest: Manifest
+  /** Undefined: it is stored with all its entries. */
+  readonly change: Change | undefined
+  readonly leftOut: readonly LeftOut[]
+}
+
+interface ManifestRow extends Checkpoint {
+  readonly manifest: Buffer
+}
+
+/** Table `workspace_checkpoints`. */
+export type CheckpointStore = ReturnType<typeof checkpointStore>
+
+export function checkpointStore(pool: Pool) {
+  return {
+    /** Compresses what is stored of a checkpoint, before the transaction that stores it. */
+    pack: ({ manifest, change }: NewCheckpoint): Promise<Buffer> =>
+      compressed(Buffer.from(writeChange(change ?? { set: [...manifest.values()], gone: [] }))),
+
+    /** Stores a checkpoint as of event `seq`; from now on it is the session's last one. */
+    async insert(on: Queryable, sessionId: string, { seq, packed, checkpoint }: Insert): Promise<void> {
+      const text = `
+        with stored as (
+          insert into workspace_checkpoints (session_id, seq, id, is_full, manifest, files, bytes, left_out)
+          values ($1, $2, $3, $4, $5, $6, $7, $8)
+        )
+        update sessions set checkpoint_id = $3, checkpoint_seq = $2 where id = $1`
+      const { id, manifest, change, leftOut } = checkpoint
+      const { files, bytes } = sizeOf(manifest)
+      const values = [sessionId, seq, id, change === undefined, packed, files, bytes, JSON.stringify(leftOut)]
+      await on.query(text, values)
+    },
+
+    /** The last checkpoint at or before event `seq`, with what it holds; undefined when there is none. */
+    async at(sessionId: string, seq = Number.MAX_SAFE_INTEGER): Promise<Loaded | undefined> {
+      const text = `
+        select id, seq, created_at, left_out, manifest from workspace_checkpoints
+        where session_id = $1 and seq <= $2 and seq >= (
+          select max(seq) from workspace_checkpoints where session_id = $1 and seq <= $2 and is_full)
+        order by seq`
+      const { rows } = await pool.query<ManifestRow>(text, [sessionId, seq])
+      const last = rows.at(-1)
+      if (!last) return undefined
+      let manifest: Manifest = emptyManifest
+      for (const row of rows) {
+        const json = await decompressed(row.manifest, { maxOutputLength: longestManifestBytes })
+        manifest = applied(manifest, readChange(json.toString()))
+      }
+      const { id, created_at, left_out } = last
+      return { id, seq: last.seq, created_at, left_out, manifest, changes: rows.length - 1 }
+    },
+  }
+}
+
+interface Insert {
+  /** Of the last event that the files belong to. */
+  readonly seq: number
+  /** Of `pack`. */
+  readonly packed: Buffer
+  readonly checkpoint: NewCheckpoint
+}
+
+export interface Loaded extends Checkpoint {
+  readonly manifest: Manifest
+  /** Checkpoints since the last one that was stored with all its entries. */
+  readonly changes: number
+}

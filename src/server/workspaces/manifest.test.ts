@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { applied, changeOf, type Entry, type FileEntry, isSame, type Manifest, piecesOf, readChange, sizeOf, writeChange } from './manifest.ts'
+
+const file = (path: string, hash: string, more: Partial<FileEntry> = {}): FileEntry => ({
+  kind: 'file',
+  path,
+  mode: 0o644,
+  size: 3,
+  hash,
+  pieces: [hash],
+  mtimeMs: 1_700_000_000_000,
+  stat: '1.2.3',
+  ...more,
+})
+const manifest = (...entries: Entry[]): Manifest => new Map(entries.map(entry => [entry.path, entry]))
+
+test('a change leads from one manifest to the next, also after it was written and read', () => {
+  const before = manifest(file('a', 'aa'), file('b', 'bb'), { kind: 'folder', path: 'd', mode: 0o755 })
+  const after = manifest(file('a', 'aa'), file('c', 'cc', { pieces: ['c1', 'c2'] }), { kind: 'link', path: 'l', target: 'a' })
+  const change = changeOf(before, after)
+  assert.deepEqual(change.gone, ['b', 'd'])
+  assert.deepEqual(change.set.map(({ path }) => path), ['c', 'l'])
+  assert.deepEqual(applied(before, readChange(writeChange(change))), after)
+  assert.deepEqual(piecesOf(after.values()), ['aa', 'c1', 'c2'])
+  assert.deepEqual(sizeOf(after), { files: 3, bytes: 6 })
+})
+
+test('a file that was only touched is the same, one with another mode is not', () => {
+  assert.ok(isSame(file('a', 'aa'), file('a', 'aa', { stat: '9', mtimeMs: 1 })))
+  assert.ok(!isSame(file('a', 'aa'), file('a', 'aa', { mode: 0o755 })))
+  assert.ok(!isSame(file('a', 'aa'), { kind: 'folder', path: 'a', mode: 0o644 }))
+})

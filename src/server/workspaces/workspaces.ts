@@ -1,0 +1,145 @@
+import { lstat } from 'node:fs/promises'
+import type { Pool, PoolClient } from 'pg'
+import { newId } from '../platform/ids.ts'
+import type { BlobStore } from './blob-store.ts'
+import type { Blobs } from './blobs.ts'
+import { captureWorkspace } from './capture.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import { type KnownFiles, KnownManifests } from './known-manifests.ts'
+import type { LeftOut, WorkspaceLimits } from './limits.ts'
+import { type Change, changeOf, emptyManifest, isSame, type Manifest, piecesOf } from './manifest.ts'
+import { markCheckpoint, markedCheckpoint, unmark } from './marker.ts'
+import { type Restored, restoreWorkspace } from './restore.ts'
+
+interface Deps {
+  readonly checkpoints: CheckpointStore
+  readonly blobRows: Pick<BlobStore, 'need'>
+  readonly blobs: Blobs
+  readonly limits: WorkspaceLimits
+  /** The folder of a session's files. */
+  readonly folderOf: (sessionId: string) => string
+  /** Makes that folder, so that tools can work in it. */
+  readonly makeFolder: (sessionId: string) => Promise<void>
+}
+
+/** A session, as far as its files need it. */
+export interface FilesOf {
+  readonly id: string
+  readonly owner_id: string
+  /** Its last checkpoint; null before the first. */
+  readonly checkpoint_id: string | null
+}
+
+type Queryable = Pool | PoolClient
+
+/** A checkpoint whose content is stored, and which counts once it is committed with the events that it belongs to. */
+export interface ReadyCheckpoint {
+  readonly id: string
+  /** What it does not hold; undefined when the checkpoint before said the same. */
+  readonly leftOut: readonly LeftOut[] | undefined
+  /** `seq`: of the last event of the transaction. */
+  commit(on: Queryable, seq: number): Promise<void>
+  /** Call it after the commit. */
+  done(): Promise<void>
+}
+
+/** What a restore has brought back. */
+export interface RestoredFiles extends Pick<Restored, 'files' | 'bytes'> {
+  readonly checkpointId: string
+  readonly seq: number
+  readonly leftOut: readonly LeftOut[]
+}
+
+/** After so many changes a checkpoint is stored with all its entries, so that few rows make up a manifest. */
+const mostChanges = 50
+
+/** The files of sessions: their checkpoints, and the folders of this machine. */
+export type Workspaces = ReturnType<typeof createWorkspaces>
+
+export function createWorkspaces(deps: Deps) {
+  const { checkpoints, blobRows, blobs, limits, folderOf } = deps
+  const known = new KnownManifests()
+
+  /** What the last checkpoint holds, as this machine sees it. */
+  async function lastOf({ id, checkpoint_id }: FilesOf): Promise<KnownFiles> {
+    const last = known.get(id)
+    if (last && (last.checkpointId ?? null) === checkpoint_id) return last
+    const loaded = checkpoint_id === null ? undefined : await checkpoints.at(id)
+    if (!loaded) return { checkpointId: undefined, manifest: emptyManifest, leftOut: [], changes: 0 }
+    const { manifest, left_out: leftOut, changes } = loaded
+    return { checkpointId: loaded.id, manifest, leftOut, changes }
+  }
+
+  return {
+    /**
+     * Brings the folder of a session to its last checkpoint, unless it is at least as new. Undefined when it was, or there is no
+     * checkpoint. Rejects when a part of the checkpoint cannot be read or written; the next call starts again.
+     */
+    async restore({ id, owner_id, checkpoint_id }: FilesOf): Promise<RestoredFiles | undefined> {
+      const folder = folderOf(id)
+      if (checkpoint_id === null || (await markedCheckpoint(folder)) === checkpoint_id) return undefined
+      const loaded = await checkpoints.at(id)
+      if (!loaded) return undefined
+      await unmark(folder)
+      await deps.makeFolder(id)
+      const { left_out: leftOut, seq, changes } = loaded
+      const { manifest, files, bytes } = await restoreWorkspace(folder, loaded.manifest, { blobs, owner: owner_id })
+      known.set(id, { checkpointId: loaded.id, manifest, leftOut, changes })
+      await markCheckpoint(folder, loaded.id)
+      return { checkpointId: loaded.id, seq, leftOut, files, bytes }
+    },
+
+    /** Stores what has changed in the folder of a session since its last checkpoint; undefined when nothing has. */
+    async capture(session: FilesOf): Promise<ReadyCheckpoint | undefined> {
+      const { id, owner_id: owner } = session
+      const folder = folderOf(id)
+      if (!(await isFolder(folder))) return undefined
+      const last = await lastOf(session)
+      const { manifest, leftOut } = await captureWorkspace(folder, { blobs, owner, limits, last: last.manifest })
+      const tellsMore = JSON.stringify(leftOut) !== JSON.stringify(last.leftOut)
+      if (!tellsMore && !hasChanged(last.manifest, manifest)) {
+        known.set(id, { ...last, manifest })
+        return undefined
+      }
+      const change = storedChange(last, manifest)
+      const next = { id: newId('chk'), manifest, leftOut, change }
+      const packed = await checkpoints.pack(next)
+      const hashes = piecesOf(change?.set ?? manifest.values())
+      return {
+        id: next.id,
+        leftOut: tellsMore ? leftOut : undefined,
+        async commit(on, seq) {
+          await blobRows.need(on, id, { owner, hashes })
+          await checkpoints.insert(on, id, { seq, packed, checkpoint: next })
+        },
+        async done() {
+          known.set(id, { checkpointId: next.id, manifest, leftOut, changes: change ? last.changes + 1 : 0 })
+          // Without the mark the next owner restores the files, which is right as well.
+          await markCheckpoint(folder, next.id).catch(() => undefined)
+        },
+      }
+    },
+  }
+}
+
+const isFolder = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+
+function hasChanged(before: Manifest, after: Manifest): boolean {
+  if (before.size !== after.size) return true
+  for (const entry of after.values()) {
+    const old = before.get(entry.path)
+    if (old === undefined || (old !== entry && !isSame(old, entry))) return true
+  }
+  return false
+}
+
+/** Undefined: the checkpoint is stored with all its entries. */
+function storedChange({ checkpointId, manifest: before, changes }: KnownFiles, after: Manifest): Change | undefined {
+  if (checkpointId === undefined || changes >= mostChanges) return undefined
+  const change = changeOf(before, after)
+  return change.set.length + change.gone.length > after.size / 2 ? undefined : change
+}
