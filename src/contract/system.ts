@@ -4,7 +4,7 @@ import { route } from './route.ts'
 const Health = Type.Object({ status: Type.Literal('ok') })
 
 /** Warnings are no reason to send traffic elsewhere; the field is absent while there are none. */
-const Ready = Type.Object({ status: Type.Literal('ok'), warnings: Type.Optional(Type.Array(Type.String())) })
+const Ready = Type.Object({ status: Type.Literal('ok') })
 
 export const NotReady = Type.Object({ status: Type.Literal('unavailable'), reasons: Type.Array(Type.String()) })
 
@@ -48,7 +48,7 @@ export const systemRoutes = {
     errorShape: 'nested',
     isOnWorkers: true,
     responses: { 200: Ready, 503: NotReady },
-    summary: 'Readiness: send traffic only while this is 200; `warnings` in it tell the operator what to mend',
+    summary: 'Readiness: send traffic only while this is 200',
   }),
   openapi: route({
     id: 'system.openapi',

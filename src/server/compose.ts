@@ -91,8 +91,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
   const { workspaces } = composeWorkspaces({ ...base, sandboxes, workspaceOf })
-  const dataFolder = composeDataFolder({ ...base, files, owner, runsSessions, folderId, sandboxes })
-  const { readiness, reserve, folderWatch } = dataFolder
+  const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
+  const { readiness, reserve } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
   const { agentRows } = library
 
@@ -143,7 +143,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...base,
     requestLog,
     readiness,
-    warnings: folderWatch.warnings,
     files,
     authenticate,
     addressOf,
@@ -169,7 +168,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       reseal.start()
       budgets.start()
       reserve.start()
-      await folderWatch.start()
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
@@ -190,7 +188,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await disposal.stop()
       await execution.looks.stop()
       await leases.stop()
-      await folderWatch.stop()
       await feed.stop()
       await live.stop()
       await reseal.stop()

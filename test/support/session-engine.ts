@@ -58,13 +58,23 @@ interface Process {
 /** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
 export function createEngine(
   t: TestContext,
-  { pool, parts = [], maxSessions = 10, isPressed = () => false, folderId, parks, logCap = endless, workspaces }: Process,
+  {
+    pool,
+    parts = [],
+    maxSessions = 10,
+    isPressed = () => false,
+    folderId,
+    parks,
+    logCap = endless,
+    workspaces,
+  }: Process,
 ) {
   const woken = new Set<string>()
   const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
   const runs: string[] = []
   const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
     id: 'builtin',
+    workspace: { isRead: name => name === 'read', onlyByCalls: true },
     ...(parks && { parks }),
     capabilities: { steer: true } as Runtime['capabilities'],
     async *run({ id }, _prompt, context) {

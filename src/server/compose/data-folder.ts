@@ -5,7 +5,6 @@ import type { OpenFiles } from '../platform/open-files.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { databaseCheck, folderCheck, isUnwritable } from '../system/checks.ts'
 import { createDiskReserve } from '../system/disk-reserve.ts'
-import { createFolderWatch } from '../system/folder-watch.ts'
 import { createReadiness } from '../system/readiness.ts'
 import { replicaStore } from '../system/replica-store.ts'
 
@@ -16,9 +15,6 @@ interface Needs {
   readonly files: Pick<OpenFiles, 'shortage'>
   /** This process among those of the database. */
   readonly owner: string
-  /** False leaves the sessions to other processes. */
-  readonly runsSessions: boolean
-  readonly folderId: string | undefined
   readonly sandboxes: Pick<Sandboxes, 'remove'>
 }
 
@@ -27,8 +23,6 @@ export function composeDataFolder(needs: Needs) {
   const { config, log, pool, files, owner, sandboxes } = needs
   const { dataDir } = config
   const replicas = replicaStore(pool)
-  const folderId = needs.runsSessions ? needs.folderId : undefined
-  const folderWatch = createFolderWatch({ store: replicas, id: owner, folderId, log })
   const reserve = createDiskReserve(dataDir, log)
   const readiness = createReadiness([
     databaseCheck(() => replicas.seen(owner)),
@@ -37,7 +31,6 @@ export function composeDataFolder(needs: Needs) {
   ])
   return {
     readiness,
-    folderWatch,
     reserve,
     /** Deletes the files of a session when the database cannot write for want of room. False when that is not why. */
     async makeRoom(sessionId: string, cause: unknown): Promise<boolean> {

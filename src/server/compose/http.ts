@@ -20,8 +20,6 @@ interface Needs {
   readonly log: Log
   readonly requestLog: RequestLog
   readonly readiness: Readiness
-  /** What the operator should know of a process that is ready. */
-  readonly warnings: () => readonly string[]
   readonly files: Pick<OpenFiles, 'maxConnections'>
   readonly authenticate: Authenticate
   readonly addressOf: AddressOf
@@ -35,12 +33,12 @@ interface Needs {
 
 /** The server that all routes are bound to, with those that tell of the service itself. */
 export function composeHttp(needs: Needs) {
-  const { log, requestLog, readiness, warnings, files, authenticate, addressOf, gateway, providers, runtimes } = needs
+  const { log, requestLog, readiness, files, authenticate, addressOf, gateway, providers, runtimes } = needs
   const app = createServer({ authenticate, log, requestLog, addressOf })
   if (needs.config.role === 'worker') serveAsWorker(app, { isLent: needs.isLent })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
-  serveSystem(app, { readiness, warnings, providers, gateway, runtimes })
+  serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
   return { app, close }
 }

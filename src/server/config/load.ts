@@ -13,9 +13,9 @@ import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
-import { workspacesOfFile } from './workspaces-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
+import { workspacesOfFile } from './workspaces-of-file.ts'
 
 /** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
 export class ConfigError extends Error {

@@ -6,6 +6,7 @@ import { freshDatabase } from '../../../test/support/database.ts'
 import { storedPrompt, storedSession } from '../../../test/support/session-rows.ts'
 import type { RetentionSettings } from '../config/config.ts'
 import { eventStore, withId } from '../sessions/log/event-store.ts'
+import { blobStore } from '../workspaces/blob-store.ts'
 import { createRetention } from './retention.ts'
 import { retentionStore } from './store.ts'
 
@@ -160,6 +161,31 @@ test('V8: old deliveries, answers to repeated requests and tickets go', async ()
   assert.deepEqual(await idsOf('select delivery_id as id from webhook_payloads'), ['1'])
   assert.deepEqual(await idsOf('select key as id from idempotency_keys'), ['1'])
   assert.deepEqual(await idsOf('select principal as id from stream_tickets'), [])
+})
+
+test('V8: pieces of files go a day after the last session that needs them', async () => {
+  const [old, other] = [await deletedSession(5), await storedSession(pool)]
+  const rows = blobStore(pool)
+  const pieces = ['aa', 'bb'].map(name => ({
+    hash: name.repeat(32),
+    bytes: 1,
+    encoding: 'raw' as const,
+    data: Buffer.from('x'),
+  }))
+  const hashes = pieces.map(({ hash }) => hash)
+  await rows.insert('ada', pieces)
+  await rows.need(pool, old, { owner: 'ada', hashes })
+  await rows.need(pool, other, { owner: 'ada', hashes: hashes.slice(1) })
+  const { retention } = retentionWith({ deletedSessionsMs: 2 * hourMs })
+  const left = async () =>
+    (await pool.query<{ hash: Buffer }>('select hash from workspace_blobs order by 1')).rows.map(({ hash }) =>
+      hash.toString('hex'),
+    )
+  await retention.sweep()
+  assert.deepEqual(await left(), hashes, 'a step that is being stored may need them')
+  await pool.query(`update workspace_blobs set loose_since = loose_since - interval '2 days'`)
+  await retention.sweep()
+  assert.deepEqual(await left(), hashes.slice(1))
 })
 
 test('V8: the documentation says of every table what bounds it', async () => {

@@ -10,8 +10,6 @@ import type { Readiness } from './readiness.ts'
 
 interface Deps {
   readonly readiness: Readiness
-  /** What the operator should know of a process that is ready. */
-  readonly warnings: () => readonly string[]
   /** Of the models as they are configured now. */
   readonly providers: () => readonly string[]
   readonly gateway: Pick<Gateway, 'models'>
@@ -19,7 +17,7 @@ interface Deps {
 }
 
 /** Health, capabilities and the OpenAPI document. */
-export function serveSystem(app: FastifyInstance, { readiness, warnings, providers, gateway, runtimes }: Deps): void {
+export function serveSystem(app: FastifyInstance, { readiness, providers, gateway, runtimes }: Deps): void {
   const document = JSON.stringify(openApiDocument())
   const ok = { status: 'ok' as const }
   bind(app, systemRoutes.health, async () => ok)
@@ -34,8 +32,7 @@ export function serveSystem(app: FastifyInstance, { readiness, warnings, provide
       async handler(_request, reply) {
         const reasons = await readiness.reasons()
         if (reasons.length > 0) return reply.code(503).send({ status: 'unavailable', reasons })
-        const known = warnings()
-        return reply.send(known.length === 0 ? ok : { ...ok, warnings: known })
+        return reply.send(ok)
       },
     })
   }

@@ -38,10 +38,14 @@ export async function captureWorkspace(root: string, { blobs, owner, limits, las
   const fitting = withinBounds(scan, limits, leftOut)
   const writer = blobs.writer(owner)
   const read = new Map<string, FileEntry>()
-  await sideBySide(fitting.filter(file => unchanged(file, last) === undefined), readersAtOnce, async file => {
-    const entry = await readFile(root, file, writer.add).catch(error => unreadable(file.path, error, { leftOut }))
-    if (entry) read.set(file.path, entry)
-  })
+  await sideBySide(
+    fitting.filter(file => unchanged(file, last) === undefined),
+    readersAtOnce,
+    async file => {
+      const entry = await readFile(root, file, writer.add).catch(error => unreadable(file.path, error, { leftOut }))
+      if (entry) read.set(file.path, entry)
+    },
+  )
   await writer.end()
   const files = new Set<unknown>(fitting)
   const entries = scan.found.flatMap((found): Entry[] => {
@@ -74,7 +78,8 @@ function withinBounds({ found }: Scan, limits: WorkspaceLimits, leftOut: LeftOut
     }
     const fits = bytes + size <= limits.bytes
     if (fits) bytes += size
-    else leftOut.push({ path, reason: `all files are larger than ${inMebibytes(limits.bytes)}, the limit of a workspace` })
+    else
+      leftOut.push({ path, reason: `all files are larger than ${inMebibytes(limits.bytes)}, the limit of a workspace` })
     return fits
   })
 }
@@ -132,7 +137,10 @@ async function readPiece(handle: FileHandle, position: number): Promise<Buffer> 
 function opened<T>(root: string, path: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
   return beneath(root, path.split('/'), {
     async use({ folder, name = '' }) {
-      const handle = await open(join(folder.path, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+      const handle = await open(
+        join(folder.path, name),
+        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+      )
       try {
         return await use(handle)
       } finally {

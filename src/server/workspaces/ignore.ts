@@ -96,7 +96,10 @@ function setOf(inside: readonly string[]): Character {
 }
 
 const fits = (pattern: readonly NamePattern[], names: readonly (readonly string[])[]): boolean =>
-  wildcard(pattern, names, { isStar: name => name === '**', fits: (name, found) => name !== '**' && fitsName(name, found) })
+  wildcard(pattern, names, {
+    isStar: name => name === '**',
+    fits: (name, found) => name !== '**' && fitsName(name, found),
+  })
 
 const fitsName = (pattern: Exclude<NamePattern, '**'>, name: readonly string[]): boolean =>
   wildcard(pattern, name, {
@@ -115,7 +118,11 @@ interface Matching<P, T> {
 }
 
 /** Matches a list with stars in at most pattern length times list length steps: only the last star is ever tried again. */
-function wildcard<P, T>(pattern: readonly P[], items: readonly T[], { isStar, fits: fitsOne }: Matching<P, T>): boolean {
+function wildcard<P, T>(
+  pattern: readonly P[],
+  items: readonly T[],
+  { isStar, fits: fitsOne }: Matching<P, T>,
+): boolean {
   let at = 0
   let star: { readonly pattern: number; item: number } | undefined
   for (let item = 0; item < items.length; ) {

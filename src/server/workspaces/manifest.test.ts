@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applied, changeOf, type Entry, type FileEntry, isSame, type Manifest, piecesOf, readChange, sizeOf, writeChange } from './manifest.ts'
+import {
+  applied,
+  changeOf,
+  type Entry,
+  type FileEntry,
+  isSame,
+  type Manifest,
+  piecesOf,
+  readChange,
+  sizeOf,
+  writeChange,
+} from './manifest.ts'
 
 const file = (path: string, hash: string, more: Partial<FileEntry> = {}): FileEntry => ({
   kind: 'file',
@@ -17,10 +28,17 @@ const manifest = (...entries: Entry[]): Manifest => new Map(entries.map(entry =>
 
 test('a change leads from one manifest to the next, also after it was written and read', () => {
   const before = manifest(file('a', 'aa'), file('b', 'bb'), { kind: 'folder', path: 'd', mode: 0o755 })
-  const after = manifest(file('a', 'aa'), file('c', 'cc', { pieces: ['c1', 'c2'] }), { kind: 'link', path: 'l', target: 'a' })
+  const after = manifest(file('a', 'aa'), file('c', 'cc', { pieces: ['c1', 'c2'] }), {
+    kind: 'link',
+    path: 'l',
+    target: 'a',
+  })
   const change = changeOf(before, after)
   assert.deepEqual(change.gone, ['b', 'd'])
-  assert.deepEqual(change.set.map(({ path }) => path), ['c', 'l'])
+  assert.deepEqual(
+    change.set.map(({ path }) => path),
+    ['c', 'l'],
+  )
   assert.deepEqual(applied(before, readChange(writeChange(change))), after)
   assert.deepEqual(piecesOf(after.values()), ['aa', 'c1', 'c2'])
   assert.deepEqual(sizeOf(after), { files: 3, bytes: 6 })

@@ -6,7 +6,7 @@ import { beneath, makeFolderAt, openFolder, type Place } from '../sandboxes/bene
 import type { Blobs } from './blobs.ts'
 import { ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
 import type { Entry, FileEntry, FolderEntry, LinkEntry, Manifest } from './manifest.ts'
-import { fileOf, type Found, scanWorkspace } from './scan.ts'
+import { type Found, fileOf, scanWorkspace } from './scan.ts'
 import { sideBySide } from './side-by-side.ts'
 
 interface Restoring {

@@ -105,11 +105,17 @@ test('only what has changed is stored, and equal content once an owner', async (
   await writeFile(join(folder, 'c'), 'others')
   await rm(join(folder, 'a'))
   await one.checkpoint(id, 3)
-  const { rows } = await pool.query('select seq, is_full, files from workspace_checkpoints where session_id = $1 order by seq', [id])
-  assert.deepEqual(rows.map(({ seq, files }) => [seq, files]), [
-    [1, 2],
-    [3, 2],
-  ])
+  const { rows } = await pool.query(
+    'select seq, is_full, files from workspace_checkpoints where session_id = $1 order by seq',
+    [id],
+  )
+  assert.deepEqual(
+    rows.map(({ seq, files }) => [seq, files]),
+    [
+      [1, 2],
+      [3, 2],
+    ],
+  )
   const other = machine()
   await other.restore(id)
   assert.deepEqual((await readdir(other.folderOf(id))).sort(), ['b', 'c'])
@@ -162,7 +168,10 @@ test('what is beyond a bound is left out by name, once', async () => {
   await writeFile(join(folder, 'a'), 'a'.repeat(90))
   await writeFile(join(folder, 'b'), 'b'.repeat(80))
   const first = await one.checkpoint(id, 1)
-  assert.deepEqual(first?.leftOut?.map(({ path }) => path), ['a', 'huge'])
+  assert.deepEqual(
+    first?.leftOut?.map(({ path }) => path),
+    ['a', 'huge'],
+  )
   assert.ok(first?.leftOut?.[1]?.reason.includes('the limit of a file'))
   await writeFile(join(folder, 'b'), 'c'.repeat(80))
   assert.equal((await one.checkpoint(id, 2))?.leftOut, undefined)

@@ -1,6 +1,13 @@
 import { checkStart } from '../local/check-start.ts'
 import { createKeptPrograms } from '../local/kept-programs.ts'
-import { type Capabilities, noCapabilities, programWorkspace, type Runtime, type RuntimeEndpoint, type RuntimeKind } from '../runtime.ts'
+import {
+  type Capabilities,
+  noCapabilities,
+  programWorkspace,
+  type Runtime,
+  type RuntimeEndpoint,
+  type RuntimeKind,
+} from '../runtime.ts'
 import type { Agent } from './agent.ts'
 import { type AcpDeps, runPrompt, startAgent } from './run.ts'
 

@@ -1,5 +1,12 @@
 import { statusOfCode } from '../../../contract/errors.ts'
-import { askedBy, type BudgetReached, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
+import {
+  askedBy,
+  type BudgetReached,
+  budgetReached,
+  endsRun,
+  type NewEvent,
+  type SessionEvent,
+} from '../../../contract/events.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
@@ -14,11 +21,11 @@ import {
   RuntimeFailure,
   stopped,
 } from '../../runtimes/runtime.ts'
+import type { Workspaces } from '../../workspaces/workspaces.ts'
 import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
 import type { NamedEvent, Queryable } from '../log/event-store.ts'
 import { type EndedPrompt, promptsEnded } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
-import type { Workspaces } from '../../workspaces/workspaces.ts'
 import type { RunRow } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import type { HeldSession } from './leases.ts'
@@ -165,7 +172,8 @@ interface Driven {
 async function drive(
   deps: RunDeps,
   { held, runtime, session, prompt }: RunTask,
-  run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> & Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps },
+  run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> &
+    Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps },
 ): Promise<Driven> {
   const { signal, isStopped, runId } = run
   let hasProgressed = false

@@ -51,11 +51,20 @@ export async function readyWorkspace(deps: MoveDeps, { held, row, runtime }: Mov
 
 function explain(cause: unknown): never {
   if (cause instanceof DatabaseUnavailable) throw cause
-  const message = 'the files of the session could not be restored; see the log of the server, then send the prompt again'
+  const message =
+    'the files of the session could not be restored; see the log of the server, then send the prompt again'
   throw new AppError('unavailable', message, { cause })
 }
 
 function restoredEvents({ checkpointId, seq, files, bytes, leftOut }: RestoredFiles): NewEvent[] {
-  const restored = { type: 'session.workspace_restored', checkpoint_id: checkpointId, checkpoint_seq: seq, files, bytes }
-  return leftOut.length === 0 ? [restored] : [restored, leftOutWarning(leftOut, 'not restored, since no checkpoint holds them')]
+  const restored = {
+    type: 'session.workspace_restored',
+    checkpoint_id: checkpointId,
+    checkpoint_seq: seq,
+    files,
+    bytes,
+  }
+  return leftOut.length === 0
+    ? [restored]
+    : [restored, leftOutWarning(leftOut, 'not restored, since no checkpoint holds them')]
 }
