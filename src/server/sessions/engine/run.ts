@@ -1,12 +1,5 @@
 import { statusOfCode } from '../../../contract/errors.ts'
-import {
-  askedBy,
-  type BudgetReached,
-  budgetReached,
-  endsRun,
-  type NewEvent,
-  type SessionEvent,
-} from '../../../contract/events.ts'
+import { askedBy, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
@@ -23,14 +16,15 @@ import {
 } from '../../runtimes/runtime.ts'
 import type { Workspaces } from '../../workspaces/workspaces.ts'
 import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
-import type { NamedEvent, Queryable } from '../log/event-store.ts'
-import { type EndedPrompt, promptsEnded } from '../queue/prompt-ended.ts'
+import type { Queryable } from '../log/event-store.ts'
+import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import type { HeldSession } from './leases.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
 import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
+import { finish, pause, type RunEnd, stamped } from './run-end.ts'
 import type { RunStore } from './run-store.ts'
 import { type MoveDeps, readyWorkspace } from './workspace-move.ts'
 import { type StepFiles, WorkspaceSteps } from './workspace-steps.ts'
@@ -59,8 +53,6 @@ export interface RunTask {
   /** Aborts when the process must end before the run does. */
   readonly shutdown: AbortSignal
 }
-
-type Outcome = 'completed' | 'failed' | 'cancelled'
 
 /** A prompt that was cut off this often is given up. Reliability: Interrupted step. */
 const maxResumes = 3
@@ -231,14 +223,6 @@ function alongside(
 
 const ended = [failed('model_request_failed_error', 'the runtime ended without a result')]
 
-/** Every status event, and every end, names its prompt and its run. */
-const stamped = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
-  batch.map(event =>
-    endsRun(event) || event.type.startsWith('session.status_')
-      ? { ...event, prompt_id: promptId, run_id: runId }
-      : event,
-  )
-
 /** Marks the prompt as running and says so, unless an owner before us did. */
 async function begin(
   { prompts, runs, eventLog }: RunDeps,
@@ -261,66 +245,4 @@ function refusalOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): re
     return [failed('unknown_error', 'the log of this session is full; go on in a new session')]
   }
   return undefined
-}
-
-const promptStates = { completed: 'done', failed: 'error', cancelled: 'cancelled' } as const
-
-interface RunEnd {
-  readonly runId: string
-  /** Ends in the event that ends the run. */
-  readonly batch: readonly NewEvent[]
-  readonly refs?: Partial<ProviderRefs> | undefined
-  /** As they are at the end of the run. */
-  readonly files?: StepFiles | undefined
-  /** Prompts that joined the run; undefined: not known, the table is asked. */
-  readonly joined?: readonly EndedPrompt[] | undefined
-  /** By default what the last event says. */
-  readonly outcome?: Outcome | undefined
-}
-
-/** Stores the last events together with the state of the prompts and of the session; true when the lease was given back. */
-async function finish(
-  deps: RunDeps,
-  { held, prompt }: Pick<RunTask, 'held' | 'prompt'>,
-  { runId, batch, refs, outcome, files, joined: known }: RunEnd,
-): Promise<boolean> {
-  const { prompts, sessions, runs, eventLog } = deps
-  const reached = outcome ?? (batch.some(({ type }) => type === 'session.error') ? 'failed' : 'completed')
-  const state = promptStates[reached]
-  const joined = known ?? (await whileHeld(held, () => prompts.joined(held.sessionId, prompt.id)))
-  const ends = promptsEnded(joined, { state, reason: reached === 'cancelled' ? 'interrupted' : 'steered' })
-  const warnings = files?.told ?? []
-  const events = stamped([...batch.slice(0, -1), ...warnings, ...ends, ...batch.slice(-1)], prompt.id, runId)
-  let isReleased = false
-  const end = async (named: readonly NamedEvent[], on: Queryable) => {
-    if (refs) await sessions.remember(on, held, refs)
-    const stored = await runs.end(held, { state, outcome: reached }, named, on)
-    isReleased = stored.isReleased
-    if (stored.events) await files?.commit?.(on, stored.events)
-    return stored.events
-  }
-  await eventLog.appendBy(held, events, end, refs === undefined && !files?.commit)
-  await files?.done()
-  return isReleased
-}
-
-interface RunPause extends RunEnd {
-  readonly reached: BudgetReached
-  readonly hasProgressed: boolean
-}
-
-/** Stores the last events, and puts the prompts of the run back to wait until their budgets have room. */
-async function pause(deps: RunDeps, { held, prompt }: RunTask, end: RunPause): Promise<false> {
-  const { pauses, sessions, eventLog } = deps
-  const { runId, batch, refs, reached, hasProgressed, files } = end
-  const { sessionId } = held
-  const events = stamped([...(files?.told ?? []), ...batch], prompt.id, runId)
-  await eventLog.append(held, events, async (client, stored) => {
-    if (refs) await sessions.remember(client, held, refs)
-    await pauses.pause(client, { sessionId, budget: reached, needsUsd: reached.needed_usd, hasProgressed })
-    await sessions.setOutcome(client, held, null)
-    await files?.commit?.(client, stored)
-  })
-  await files?.done()
-  return false
 }
