@@ -73,6 +73,35 @@ export function budgetReached(event: {
   return reason?.type === 'budget_reached' ? (reason as BudgetReached) : undefined
 }
 
+/** `agent.thread_context_compacted`: a summary takes the place of the beginning of the conversation. */
+export interface ContextCompacted {
+  readonly summary: string
+  /** From this event on the conversation goes on as it was. */
+  readonly kept_from_seq: number
+  /** Earlier messages of prompts that have not run yet, by their numbers. */
+  readonly waiting_seqs: readonly number[]
+  /** Prompts of the run whose messages the summary stands for. */
+  readonly prompt_ids: readonly string[]
+  /** Estimated input tokens of a request before and after. */
+  readonly tokens_before: number
+  readonly tokens_after: number
+  /** `auto`: the next request would not have fitted; `request`: somebody asked. */
+  readonly reason: 'auto' | 'request'
+}
+
+/** The compaction that an event tells; undefined for any other event, and for a compaction inside another runtime. */
+export function contextCompacted(event: {
+  readonly type: string
+  readonly [field: string]: unknown
+}): ContextCompacted | undefined {
+  if (event.type !== 'agent.thread_context_compacted' || !Number.isInteger(event['kept_from_seq'])) return undefined
+  return event as unknown as ContextCompacted
+}
+
+/** True for events that are still read after the compaction, to build the conversation. */
+export const isKeptBy = ({ kept_from_seq, waiting_seqs }: ContextCompacted, seq: number): boolean =>
+  seq >= kept_from_seq || waiting_seqs.includes(seq)
+
 const SessionPath = Type.Object({ session_id: Type.String() })
 const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
 const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])

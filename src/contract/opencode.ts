@@ -109,6 +109,23 @@ export const opencodeRoutes = {
     responses: { 200: OpencodeMessage },
     summary: 'One message of a session',
   }),
+  summarize: route({
+    ...common,
+    id: 'opencode.summarize',
+    unknownFields: 'named',
+    method: 'POST',
+    path: '/session/{session_id}/summarize',
+    params: SessionPath,
+    body: Type.Object({
+      providerID: Type.Optional(Type.String({ maxLength: 200 })),
+      modelID: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', description: 'The agent’s by default' }),
+      ),
+    }),
+    bodyOptional: true,
+    responses: { 200: Type.Boolean() },
+    summary: 'Compact the conversation of a session, and wait until that is done',
+  }),
   children: route({
     ...common,
     id: 'opencode.children',

@@ -46,10 +46,15 @@ export const PromptState = Type.Union([
 ])
 export type PromptState = Static<typeof PromptState>
 
+/** `compact`: no message, but the request to compact the conversation. */
+export const PromptKind = Type.Union([Type.Literal('prompt'), Type.Literal('compact')])
+export type PromptKind = Static<typeof PromptKind>
+
 /** One prompt of a session's queue. `position` is its place in the order of execution. */
 export const Prompt = Type.Object({
   id: Type.String(),
   position: Type.Integer(),
+  kind: PromptKind,
   state: PromptState,
   held_by: Nullable(
     Type.Union([

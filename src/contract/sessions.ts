@@ -151,6 +151,16 @@ export const sessionRoutes = {
     responses: { 204: null },
     summary: 'Stop the running prompt; those that wait go on',
   }),
+  compact: route({
+    ...nested,
+    id: 'sessions.compact',
+    method: 'POST',
+    path: '/session/{session_id}/compact',
+    params: SessionPath,
+    responses: { 202: Type.Object({ prompt_id: Type.String({ description: 'Its place in the queue' }) }) },
+    summary:
+      'Queue the compaction of the conversation: the model summarizes it; 409 where the runtime keeps its own context',
+  }),
   messages: route({
     ...nested,
     id: 'sessions.messages',

@@ -8,6 +8,7 @@ import { noRefs } from './run-rig.ts'
 /** A prompt of the master key. */
 export const prompt = {
   id: 'msg_1',
+  kind: 'prompt' as const,
   parts: [{ type: 'text' as const, text: 'Go' }],
   model: 'demo',
   system: null,
@@ -57,6 +58,7 @@ export function rigOver(commands: string[]) {
     },
   } as unknown as Sandbox
   return {
+    modelLimits: () => ({}),
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
     memories: { block: async () => '', lend: () => assert.fail('the session has no agent') },
     markSandboxRunning: async () => undefined,

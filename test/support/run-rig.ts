@@ -21,6 +21,7 @@ export const noRefs: ProviderRefs = {
 /** A prompt of the master key. */
 export const promptOf = (text: string, changes: Partial<RunPrompt> = {}): RunPrompt => ({
   id: newId('msg'),
+  kind: 'prompt',
   parts: [{ type: 'text', text }],
   model: 'demo',
   system: null,

@@ -68,7 +68,7 @@ export async function composeRuntimes(needs: Needs) {
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
   // kinds
-  const builtin = builtinRuntime({ gateway, sandboxes, markSandboxRunning, memories, log })
+  const builtin = builtinRuntime({ gateway, modelLimits: gateway.limits, sandboxes, markSandboxRunning, memories, log })
   const runtimeKinds: readonly RuntimeKind[] = [
     acpKind({ programs, sandboxes, markSandboxRunning, memories, log }),
     cursorKind({ outbound, memories: memories.block }),

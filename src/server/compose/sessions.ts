@@ -13,6 +13,8 @@ import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
+import { createCompactionRequests } from '../sessions/compaction-request.ts'
+import { serveCompaction } from '../sessions/compaction-routes.ts'
 import { createDisposal } from '../sessions/disposal.ts'
 import { disposalStore } from '../sessions/disposal-store.ts'
 import { leaseStore } from '../sessions/engine/lease-store.ts'
@@ -129,6 +131,7 @@ export function composeSessions(needs: Needs) {
 
   // what callers ask for
   const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
+  const queue = createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps })
   const sessions = createSessions({
     pool,
     store: sessionRows,
@@ -138,10 +141,23 @@ export function composeSessions(needs: Needs) {
     runtimes,
     budgets: budgetRows,
     approvals,
-    queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
+    queue,
     defaultModel: needs.defaultModel,
     dispose: disposal.begin,
     makeRoom: needs.makeRoom,
+  })
+
+  const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
+  const modelName = createModelName({ gateway, runtimes })
+  const compactions = createCompactionRequests({
+    pool,
+    sessions,
+    runtimes,
+    queue,
+    eventLog,
+    events,
+    prompts,
+    waitForPrompt,
   })
 
   return {
@@ -159,10 +175,11 @@ export function composeSessions(needs: Needs) {
       serveSessions(app, {
         sessions,
         events,
-        modelName: createModelName({ gateway, runtimes }),
-        answer: createPromptAnswer({ sessions, events, waitForPrompt: createWaitForPrompt({ prompts, pauses, live }) }),
+        modelName,
+        answer: createPromptAnswer({ sessions, events, waitForPrompt }),
         workspaceOf: needs.workspaceOf,
       })
+      serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
     },

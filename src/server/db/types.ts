@@ -3,7 +3,7 @@ import type { AgentStatus } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
-import type { PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
+import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
 import type { SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as the value, written as JSON text, since pg would send an array as a PostgreSQL array. */
@@ -134,6 +134,7 @@ export interface PromptTable {
   parts: Json<PromptPart[]>
   model: string
   system: string | null
+  kind: Generated<PromptKind>
   mode: PromptMode
   state: Generated<PromptState>
   message_id: string | null

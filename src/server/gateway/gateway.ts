@@ -29,6 +29,7 @@ import { asOurs, nothingSent, passOn } from './core/endings.ts'
 import { headersOfHold, limitsReached, sinkUnder } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { LaneFor } from './lanes.ts'
+import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates } from './routing/attempts.ts'
 import type { HintChannel } from './routing/hints.ts'
@@ -96,6 +97,8 @@ export interface Gateway {
   nativeOf(provider: string): NativePlace | undefined
   /** Lets a call in that goes another way than `call`; the result counts it out. Throws `overloaded`. */
   readonly enter: Admission['enter']
+  /** The limits of a model that every deployment that serves its messages keeps: the smallest ones. */
+  limits(model: string): ModelLimits
   /** How the deployments of a model do, seen from this process. */
   deployments(id: string): readonly DeploymentState[]
   /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
@@ -229,6 +232,7 @@ export function createGateway(options: Options): Gateway {
       return deployment && { deployment, unknownPrices: prices.unknown }
     },
     enter: admission.enter,
+    limits: model => smallestLimits(table.served('messages', table.nameOf(model)).map(table.prices.factsOf)),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
       table = createRoutingTable(config, laneFor, table)

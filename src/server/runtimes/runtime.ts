@@ -1,4 +1,5 @@
 import type { NewEvent, SessionEvent, TextBlock } from '../../contract/events.ts'
+import type { PromptKind } from '../../contract/prompts.ts'
 import type { Caller } from '../http/caller.ts'
 
 /** What a runtime can do. The API shows these flags, and refuses by the flag's name what one cannot. */
@@ -11,6 +12,8 @@ export interface Capabilities {
   readonly resume: boolean
   readonly cost: boolean
   readonly model_per_prompt: boolean
+  /** Its conversation is what the log tells: it can be compacted, and its history begins where the last compaction cut. */
+  readonly compaction: boolean
 }
 
 /** The flags of a runtime that can do nothing yet: name what it can. */
@@ -23,6 +26,7 @@ export const noCapabilities: Capabilities = {
   resume: false,
   cost: false,
   model_per_prompt: false,
+  compaction: false,
 }
 
 /** What a provider calls the things of a session; the first three stand in the session's record. */
@@ -55,6 +59,8 @@ export interface RunPrompt {
   readonly id: string
   readonly parts: readonly TextBlock[]
   readonly model: string
+  /** `compact`: no message, but the request to compact the conversation; `parts` is empty then. */
+  readonly kind: PromptKind
   /** Replaces the agent's system prompt for this prompt alone. */
   readonly system: string | null
   /** Who queued the prompt; model calls are booked on them. */
@@ -83,7 +89,10 @@ export interface RunContext {
   readonly isStopped: () => boolean
   /** True once the process wants to hand the session over: end between two steps, without a last event. */
   readonly isDraining: () => boolean
-  /** The session's log so far, in order. */
+  /**
+   * The session's log so far, in order. For a runtime with the capability `compaction` without what the last compaction stands
+   * for.
+   */
   readonly history: () => AsyncIterable<SessionEvent>
   /** All prompts of this run, in order: the first one, and those that asked to join the turn meanwhile. */
   readonly prompts: () => Promise<readonly RunPrompt[]>

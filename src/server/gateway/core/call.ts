@@ -139,6 +139,8 @@ export interface Outcome {
   readonly degraded?: readonly Degradation[]
   /** What the call used besides tokens. */
   readonly units?: Units
+  /** As in `Refusal`, where the upstream's refusal was passed on. */
+  readonly reason?: NonNullable<Refusal['reason']>
   /**
    * How long the upstream may have made output that was not counted: all the time that it had the request, when its answer
    * ended before it stated the usage; the time before the first content, when it thinks unseen and never states any. It

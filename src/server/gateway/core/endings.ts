@@ -18,10 +18,10 @@ export function passOn(refusal: Refusal, attempt: Attempt, sink: Sink): Outcome 
   const { kind } = attempt.call
   const isOurs = kind === 'count_tokens' || kind === 'responses_count'
   if (isOurs && lacksCounting(refusal, attempt.target.upstreamModel)) return answerEstimate(attempt, sink)
-  const { status, headers, body, degraded } = refusal
+  const { status, headers, body, degraded, reason } = refusal
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
   sink.end(body)
-  return { ...nothingSent, status, ...(degraded && { degraded }) }
+  return { ...nothingSent, status, ...(degraded && { degraded }), ...(reason && { reason }) }
 }
 
 /** The same refusal with the headers that say whose it is. Anything else thrown is a bug and stays as it is. */

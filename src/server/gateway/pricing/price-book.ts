@@ -125,6 +125,15 @@ export interface ModelLimits {
   readonly maxOutput?: number
 }
 
+/** The smallest of each limit; one that no model states is left out. */
+export function smallestLimits(models: readonly ModelLimits[]): ModelLimits {
+  const smallest = (limit: keyof ModelLimits) => {
+    const stated = models.flatMap(model => model[limit] ?? [])
+    return stated.length === 0 ? {} : { [limit]: Math.min(...stated) }
+  }
+  return { ...smallest('contextWindow'), ...smallest('maxOutput') }
+}
+
 /** What the table of prices lacks: how long answers can be, and some windows. Source: the providers' own pages. */
 const limits: readonly (readonly [names: RegExp, ModelLimits])[] = [
   [/claude-(opus-(4-[678]|5)|sonnet-(4-6|5)|fable-5)/, { maxOutput: 128_000 }],

@@ -22,6 +22,7 @@ const capabilities: Capabilities = {
   resume: true,
   cost: true,
   model_per_prompt: true,
+  compaction: false,
 }
 
 /** Programs of this machine that speak the Agent Client Protocol. Dialects: section 5. */

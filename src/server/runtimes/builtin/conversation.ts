@@ -1,12 +1,21 @@
-import { askedBy, type NewEvent, type TextBlock } from '../../../contract/events.ts'
-
-/** A content block as the Messages API takes it. */
-export type Block = Readonly<Record<string, unknown>>
-
-export interface Message {
-  readonly role: 'user' | 'assistant'
-  readonly content: Block[]
-}
+import {
+  askedBy,
+  budgetReached,
+  contextCompacted,
+  endsRun,
+  type NewEvent,
+  type TextBlock,
+} from '../../../contract/events.ts'
+import {
+  type Block,
+  type Entry,
+  type Message,
+  messagesOf,
+  summaryOf,
+  tokensOfBlock,
+  trimmed,
+} from './context/blocks.ts'
+import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
 /** A tool call that the log holds without a result. */
 export interface OpenToolUse {
@@ -25,46 +34,73 @@ export interface FailedTries {
   readonly since: number
 }
 
-export interface UsageTotals {
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly cache_creation_input_tokens: number
-  readonly cache_read_input_tokens: number
+/** Where a model request begins: no tool call is open there. */
+export interface Step {
+  /** Number of the event that begins it. */
+  readonly seq: number
+  /** How many entries of the conversation come before it. */
+  readonly at: number
 }
 
+interface Waiting {
+  readonly seq: number
+  readonly content: readonly TextBlock[]
+}
+
+const seqOf = ({ seq }: NewEvent): number => (typeof seq === 'number' ? seq : Number.POSITIVE_INFINITY)
+
 /**
- * The conversation that a session's log tells. Add every event in order; what it says is the same before and after a
- * crash, because it depends on nothing but the log. A prompt enters with the first model request that names it.
+ * The conversation that a session's log tells. Add every event in order, or only those that the last compaction has kept; what
+ * it says is the same before and after a crash, because it depends on nothing but the log. A prompt enters with the first model
+ * request that names it.
  */
 export class Conversation {
-  readonly messages: Message[] = []
-  readonly #prompts = new Map<string, readonly TextBlock[]>()
+  #summary: Entry | undefined
+  #entries: Entry[] = []
+  #steps: Step[] = []
+  /** Of the tool results among so many entries only placeholders are left. */
+  #trimmedTo = 0
+  /** What the provider has counted for the last request and its answer. */
+  #counted: number | undefined
+  /** An estimate of what has come since. */
+  #since = 0
+  #isAsCompacted = false
+  readonly #prompts = new Map<string, Waiting>()
   readonly #included = new Set<string>()
   readonly #open = new Map<string, OpenToolUse>()
   readonly #asked = new Set<string>()
   #isWaiting = false
-  #openRequest: string | undefined
+  #openRequest: { readonly id: string | undefined; readonly isSummary: boolean } | undefined
   #failed: FailedTries | undefined
   #usage: UsageTotals = noUsage
 
   add(event: NewEvent): void {
+    if (endsRun(event) && !budgetReached(event)) this.#prompts.delete(String(event['prompt_id']))
     switch (event.type) {
       case 'user.message':
-        this.#prompts.set(String(event['prompt_id']), (event['content'] ?? []) as TextBlock[])
+        this.#prompts.set(String(event['prompt_id']), {
+          seq: seqOf(event),
+          content: (event['content'] ?? []) as TextBlock[],
+        })
+        break
+      case 'session.prompt_ended':
+        this.#prompts.delete(String(event['prompt_id']))
         break
       case 'span.model_request_start':
-        this.#openRequest = event.id
-        for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id)
+        this.#begin(event)
         break
       case 'agent.thinking':
       case 'agent.message':
-        for (const block of (event['content'] ?? []) as Block[]) this.#say('assistant', block)
+        for (const block of (event['content'] ?? []) as Block[]) this.#say('assistant', block, event)
         break
       case 'agent.tool_use':
         this.#useTool(event)
         break
       case 'agent.tool_result':
         this.#answerTool(event)
+        break
+      case 'agent.thread_context_compacted':
+        this.#compact(event)
         break
       case 'session.status_idle':
         for (const id of askedBy(event)) this.#asked.add(id)
@@ -76,13 +112,68 @@ export class Conversation {
       case 'session.error':
         this.#failedAgain(event)
         break
+      case 'session.usage':
+        this.#usage = addUsage(noUsage, event['usage'])
+        break
       case 'span.model_request_end':
-        this.#openRequest = undefined
-        if (!event['is_error']) this.#failed = undefined
-        this.#usage = addUsage(this.#usage, event['model_usage'])
+        this.#end(event)
         break
       default:
     }
+  }
+
+  /** As the next model request has it. */
+  get messages(): Message[] {
+    return this.messagesTo(this.#entries.length)
+  }
+
+  /** The summary, if there is one, and the first `count` entries. */
+  messagesTo(count: number): Message[] {
+    const entries = this.#entries.slice(0, count).map(({ role }, at) => ({ role, block: this.#sent(at) }))
+    return messagesOf(this.#summary ? [this.#summary, ...entries] : entries)
+  }
+
+  /** What was said, without the summary. */
+  get entries(): readonly Entry[] {
+    return this.#entries
+  }
+
+  /** The model requests since the last compaction, or those that it kept. */
+  get steps(): readonly Step[] {
+    return this.#steps
+  }
+
+  /** True when nothing was said since the conversation was compacted. */
+  get isAsCompacted(): boolean {
+    return this.#isAsCompacted
+  }
+
+  /** Tokens of the next request: what was counted for the last one, with an estimate of the rest. `fixed`: system prompt and tools. */
+  tokens(fixed: number): number {
+    return this.#counted === undefined
+      ? fixed + (this.#summary?.tokens ?? 0) + this.tokensFrom(0)
+      : this.#counted + this.#since
+  }
+
+  /** An estimate for the entries from a place on. */
+  tokensFrom(place: number): number {
+    let tokens = 0
+    for (let at = place; at < this.#entries.length; at++) tokens += this.#tokensAt(at)
+    return tokens
+  }
+
+  /** Tool results that a model has seen and that are whole, oldest first; `saves`: tokens less once one is trimmed. */
+  get wholeResults(): readonly { readonly id: string; readonly tokens: number; readonly saves: number }[] {
+    const seen = this.#entries.findLastIndex(({ role }) => role === 'assistant')
+    return this.#entries.slice(this.#trimmedTo, Math.max(seen, 0)).flatMap(({ block, tokens }) => {
+      if (block['type'] !== 'tool_result') return []
+      return [{ id: String(block['tool_use_id']), tokens, saves: Math.max(0, tokens - tokensOfBlock(trimmed(block))) }]
+    })
+  }
+
+  /** Messages of prompts that have not entered the conversation, before event `seq`: their numbers. */
+  waitingBefore(seq: number): number[] {
+    return [...this.#prompts.values()].map(({ seq: own }) => own).filter(own => own < seq)
   }
 
   /** True when the prompt was part of a model request already. */
@@ -107,12 +198,36 @@ export class Conversation {
 
   /** The event id of a model request that has no recorded end. */
   get openRequest(): string | undefined {
-    return this.#openRequest
+    return this.#openRequest?.id
   }
 
   /** The tries of the next step that a run before this one has made; undefined for none. */
   get failedTries(): FailedTries | undefined {
     return this.#failed
+  }
+
+  /** Tokens of all model requests of the session, and of one more. */
+  usageWith(usage: unknown): UsageTotals {
+    return addUsage(this.#usage, usage)
+  }
+
+  #begin(event: NewEvent): void {
+    const isSummary = event['purpose'] === 'compaction'
+    this.#openRequest = { id: event.id, isSummary }
+    if (isSummary) return
+    if (this.#open.size === 0) this.#steps.push({ seq: seqOf(event), at: this.#entries.length })
+    if (event['trimmed_until'] !== undefined) this.#trim(String(event['trimmed_until']))
+    for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id, event)
+  }
+
+  #end(event: NewEvent): void {
+    const tokens = this.#openRequest?.isSummary ? undefined : tokensInWindow(event['model_usage'])
+    this.#openRequest = undefined
+    if (!event['is_error']) this.#failed = undefined
+    this.#usage = addUsage(this.#usage, event['model_usage'])
+    if (tokens === undefined) return
+    this.#counted = tokens
+    this.#since = 0
   }
 
   #failedAgain(event: NewEvent): void {
@@ -122,15 +237,11 @@ export class Conversation {
     else this.#failed = { count: Number(retry.attempt ?? 1), since: this.#failed?.since ?? at }
   }
 
-  /** Tokens of all model requests of the session, and of one more. */
-  usageWith(usage: unknown): UsageTotals {
-    return addUsage(this.#usage, usage)
-  }
-
-  #include(promptId: string): void {
+  #include(promptId: string, event: NewEvent): void {
     if (this.#included.has(promptId)) return
     this.#included.add(promptId)
-    for (const { text } of this.#prompts.get(promptId) ?? []) this.#say('user', { type: 'text', text })
+    for (const { text } of this.#prompts.get(promptId)?.content ?? []) this.#say('user', { type: 'text', text }, event)
+    this.#prompts.delete(promptId)
   }
 
   #useTool(event: NewEvent): void {
@@ -139,42 +250,63 @@ export class Conversation {
     const input = event['input'] ?? {}
     const permission = String(event['evaluated_permission'] ?? 'allow')
     this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
-    this.#say('assistant', { type: 'tool_use', id, name, input })
+    this.#say('assistant', { type: 'tool_use', id, name, input }, event)
   }
 
   #answerTool(event: NewEvent): void {
     const id = String(event['tool_use_id'])
     if (!this.#open.delete(id)) return
     const content = event['content'] ?? []
-    this.#say('user', {
-      type: 'tool_result',
-      tool_use_id: id,
-      content,
-      ...(event['is_error'] ? { is_error: true } : {}),
-    })
+    const isError = event['is_error'] ? { is_error: true } : {}
+    this.#say('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
   }
 
-  /** Blocks of one side in a row are one message: the API wants the roles to alternate. */
-  #say(role: Message['role'], block: Block): void {
-    const last = this.messages.at(-1)
-    if (last?.role === role) last.content.push(block)
-    else this.messages.push({ role, content: [block] })
+  #trim(newest: string): void {
+    const end = this.#entries.findLastIndex(({ block }) => block['tool_use_id'] === newest) + 1
+    const before = this.tokensFrom(0)
+    this.#trimmedTo = Math.max(this.#trimmedTo, end)
+    this.#since -= before - this.tokensFrom(0)
   }
-}
 
-const noUsage: UsageTotals = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-}
+  #compact(event: NewEvent): void {
+    const compaction = contextCompacted(event)
+    if (!compaction) return
+    const { summary, kept_from_seq: from, prompt_ids } = compaction
+    const block = summaryOf(summary)
+    const kept = this.#entries.filter(({ seq }) => seq >= from)
+    const dropped = this.#entries.length - kept.length
+    this.#summary = { role: 'user', block, seq: 0, tokens: tokensOfBlock(block) }
+    this.#entries = kept
+    this.#steps = this.#steps.filter(({ seq }) => seq >= from).map(({ seq, at }) => ({ seq, at: at - dropped }))
+    this.#trimmedTo = Math.max(0, this.#trimmedTo - dropped)
+    for (const id of prompt_ids) this.#included.add(id)
+    this.#counted = undefined
+    this.#since = 0
+    this.#isAsCompacted = true
+  }
 
-function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
-  const counts = (usage ?? {}) as Partial<Record<keyof UsageTotals, number>>
-  return {
-    input_tokens: total.input_tokens + (counts.input_tokens ?? 0),
-    output_tokens: total.output_tokens + (counts.output_tokens ?? 0),
-    cache_creation_input_tokens: total.cache_creation_input_tokens + (counts.cache_creation_input_tokens ?? 0),
-    cache_read_input_tokens: total.cache_read_input_tokens + (counts.cache_read_input_tokens ?? 0),
+  #say(role: Message['role'], block: Block, event: NewEvent): void {
+    const tokens = tokensOfBlock(block)
+    this.#entries.push({ role, block, seq: seqOf(event), tokens })
+    this.#since += tokens
+    this.#isAsCompacted = false
+  }
+
+  #sent(at: number): Block {
+    const block = this.#entries[at]?.block ?? {}
+    return this.#isTrimmed(at) ? trimmed(block) : block
+  }
+
+  #tokensAt(at: number): number {
+    const entry = this.#entries[at]
+    if (!entry) return 0
+    return this.#isTrimmed(at) ? tokensOfBlock(trimmed(entry.block)) : entry.tokens
+  }
+
+  /** A result that is shorter than its placeholder stays. */
+  #isTrimmed(at: number): boolean {
+    const entry = this.#entries[at]
+    if (at >= this.#trimmedTo || entry?.block['type'] !== 'tool_result') return false
+    return tokensOfBlock(trimmed(entry.block)) < entry.tokens
   }
 }

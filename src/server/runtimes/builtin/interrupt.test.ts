@@ -7,7 +7,7 @@ import type { Call, Sink } from '../../gateway/core/call.ts'
 import { noTokens } from '../../gateway/tokens/token-counts.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
-import type { Message } from './conversation.ts'
+import type { Message } from './context/blocks.ts'
 import { builtinRuntime } from './runtime.ts'
 
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }

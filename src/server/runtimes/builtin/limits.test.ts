@@ -7,7 +7,7 @@ import type { Call, Sink } from '../../gateway/core/call.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
-import type { Message } from './conversation.ts'
+import type { Message } from './context/blocks.ts'
 import { waitAfter } from './patience.ts'
 import { builtinRuntime } from './runtime.ts'
 

@@ -3,6 +3,7 @@ import type { BudgetReached } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
 import type { Call, Outcome, Sink } from '../../gateway/core/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { reasonOfText } from '../../gateway/passthrough/answers.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { listOf, recordOf } from '../../platform/json.ts'
@@ -26,6 +27,8 @@ interface ModelRequest {
 export interface ModelFailure {
   readonly type: string
   readonly message: string
+  /** True when the request does not fit into the model's window. */
+  readonly isTooLong?: boolean
   /** True when the same request may succeed later. Nothing of a broken answer is stored, so it can be made again. */
   readonly isPassing: boolean
   /** How long whoever refused wants us to wait; undefined when they did not say. */
@@ -69,7 +72,9 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
     throw error
   }
   if (signal.aborted) return { cutShort: collected.result(), usage: outcome.usage }
-  if (sink.status() >= 400) return { failure: refusalOf(sink.refusal()) }
+  if (sink.status() >= 400) {
+    return { failure: { ...refusalOf(sink.refusal()), isTooLong: outcome.reason === 'context_window' } }
+  }
   const answer = collected.result()
   if (answer.error) return { failure: brokenBy(answer.error) }
   if (sink.broken() !== undefined || !answer.isComplete) {
@@ -186,6 +191,7 @@ const brokenBy = ({ type, message }: NonNullable<Answer['error']>): ModelFailure
   type: typesOfErrors[type] ?? 'model_request_failed_error',
   message,
   isPassing: !finalErrors.has(type),
+  isTooLong: finalErrors.has(type) && reasonOfText(`${type} ${message}`) === 'context_window',
 })
 
 interface Refusal {

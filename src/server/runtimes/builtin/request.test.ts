@@ -15,11 +15,18 @@ const session = {
   title: 'A session',
   refs: noRefs,
 }
-const prompt = { id: 'msg_1', parts: [], model: 'demo', system: null, principal: 'ada', key_id: null }
+const prompt = { id: 'msg_1', kind: 'prompt' as const, parts: [], model: 'demo', system: null, principal: 'ada', key_id: null }
 
 /** The system blocks of a request: each text, with a star where the cache is marked. */
 function systemOf(memories: string, changes: { readonly system?: string } = {}): string[] {
-  const given = { session, prompt: { ...prompt, ...changes }, memories, messages: [], tools: new Map() }
+  const given = {
+    session,
+    prompt: { ...prompt, ...changes },
+    memories,
+    maxTokens: 16_000,
+    messages: [],
+    tools: new Map(),
+  }
   const blocks = modelRequestBody(given)['system'] as { text: string; cache_control?: object }[]
   return blocks.map(({ text, cache_control }) => (cache_control ? `${text}*` : text))
 }

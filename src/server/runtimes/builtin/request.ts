@@ -2,7 +2,9 @@ import { isAbsent, type Json, recordOf } from '../../platform/json.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import { placeOf } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
-import type { Block, Message } from './conversation.ts'
+import type { Block, Message } from './context/blocks.ts'
+import { limitsOf } from './context/limits.ts'
+import type { Run } from './run.ts'
 
 interface RequestParts {
   readonly session: RunSession
@@ -10,10 +12,9 @@ interface RequestParts {
   /** Block that holds the agent's memories; empty without any. */
   readonly memories: string
   readonly messages: readonly Message[]
+  readonly maxTokens: number
   readonly tools: ReadonlyMap<string, EnabledTool>
 }
-
-const defaultMaxTokens = 16_000
 
 /** Where the provider may cut its prompt cache; others ignore the mark. */
 const cacheMark = { cache_control: { type: 'ephemeral' } }
@@ -24,14 +25,14 @@ export function modelRequestBody({
   prompt,
   memories,
   messages,
+  maxTokens,
   tools,
 }: RequestParts): Readonly<Record<string, unknown>> {
   const settings = recordOf(session.config['model_settings'])
-  const maxTokens = settings['max_tokens'] ?? session.config['max_tokens']
   const enabled = [...tools.values()].filter(({ policy }) => policy !== 'deny')
   return {
     model: prompt.model,
-    max_tokens: Number.isInteger(maxTokens) && Number(maxTokens) > 0 ? maxTokens : defaultMaxTokens,
+    max_tokens: maxTokens,
     ...samplingOf(settings),
     system: systemBlocks(prompt.system ?? session.system, session, { memories, hasTools: enabled.length > 0 }),
     messages: withCacheMark(messages),
@@ -43,6 +44,12 @@ export function modelRequestBody({
       })),
     }),
   }
+}
+
+/** The request of a run for a prompt. */
+export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
+  const { session, memories, tools } = run
+  return modelRequestBody({ session, prompt, memories, messages, maxTokens: limitsOf(run, prompt).answer, tools })
 }
 
 /** The agent's settings in the words of the Messages API. */
@@ -76,7 +83,8 @@ function systemBlocks(system: string, session: RunSession, { memories, hasTools 
   return memories === '' ? blocks : [...blocks, { type: 'text', text: memories, ...cacheMark }]
 }
 
-function withCacheMark(messages: readonly Message[]): readonly Message[] {
+/** The messages with the mark at their end. */
+export function withCacheMark(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1)
   const block = last?.content.at(-1)
   if (!last || !block) return messages

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { ModelLimits } from '../../gateway/pricing/price-book.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
@@ -11,6 +12,8 @@ import type { Conversation } from './conversation.ts'
 
 export interface BuiltinDeps {
   readonly gateway: Pick<Gateway, 'call' | 'echoes'>
+  /** What is known of a model's window and of its answers. */
+  readonly modelLimits: (model: string) => ModelLimits
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
@@ -30,7 +33,8 @@ export interface Run {
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: RunContext
-  readonly conversation: Conversation
+  /** What the log tells; another object once it was compacted. */
+  conversation: Conversation
   /** Block of the context that holds the agent's memories; the same for the whole run, empty without any. */
   readonly memories: string
   readonly tools: ReadonlyMap<string, EnabledTool>

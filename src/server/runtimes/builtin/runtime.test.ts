@@ -7,7 +7,8 @@ import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
-import { Conversation, type Message } from './conversation.ts'
+import type { Message } from './context/blocks.ts'
+import { Conversation } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
 
 /** What the model says in one turn: some text, and calls of tools that may or may not be repeated. */

@@ -3,8 +3,10 @@ import { defaultToolLimits } from '../../tools/tool.ts'
 import { builtinTools, memoryTools, toolsFor } from '../../tools/toolset.ts'
 import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
 import { createErasing } from '../without-secrets.ts'
-import { Conversation, type OpenToolUse } from './conversation.ts'
-import { askModel, requestEnd } from './model-step.ts'
+import { compactOnRequest, conversationOf } from './context/compaction.ts'
+import type { OpenToolUse } from './conversation.ts'
+import { askModel } from './model-step.ts'
+import { requestEnd } from './model-tries.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
 import { isRead as isReadCall, isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 import { callTools } from './tool-step.ts'
@@ -26,10 +28,10 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       resume: true,
       cost: true,
       model_per_prompt: true,
+      compaction: true,
     },
     async *run(session, prompt, context) {
-      const conversation = new Conversation()
-      for await (const event of context.history()) conversation.add(event)
+      const { conversation } = await conversationOf(context)
       const toolset = toolsFor(session.tools)
       for (const warning of toolset.warnings)
         deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
@@ -50,7 +52,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
       for await (const said of steps(run)) {
         const batch = erasing.batch(said)
-        for (const event of batch) conversation.add(event)
+        for (const event of batch) run.conversation.add(event)
         yield batch
       }
     },
@@ -83,6 +85,7 @@ function lentMemories({ memories }: BuiltinDeps, { id, agent_id }: RunSession, {
 async function* steps(run: Run): AsyncGenerator<Events> {
   const { context, session } = run
   yield* settleCutOff(run)
+  if (run.prompt.kind === 'compact') return yield* compactOnRequest(run)
   const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
   for (let turn = 0; turn < maxTurns; turn++) {
     if (context.signal.aborted || context.isDraining()) return

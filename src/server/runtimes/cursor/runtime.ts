@@ -25,6 +25,7 @@ export const cursorCapabilities: Capabilities = {
   interrupt: true,
   resume: true,
   model_per_prompt: true,
+  compaction: false,
 }
 
 /** Cursor cloud agents: one agent a session, one run a prompt. No other folder knows their wire format. */

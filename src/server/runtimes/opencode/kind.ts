@@ -35,6 +35,7 @@ const capabilities: Capabilities = {
   resume: true,
   cost: true,
   model_per_prompt: true,
+  compaction: false,
 }
 
 /** Agents of opencode servers. Dialects: section 2. */

@@ -34,7 +34,7 @@ export interface OneRun {
   readonly signal: AbortSignal
   /** Aborts when the process wants to hand its sessions over. */
   readonly draining: AbortSignal
-  readonly runtime: Pick<Runtime, 'parks'>
+  readonly runtime: Pick<Runtime, 'parks' | 'capabilities'>
   /** The time in which it works. */
   readonly clock: RunClock
   /** Called when the run ends because it waits: what it waits for stands in table `waits`. */
@@ -71,7 +71,7 @@ export function contextOf(
     return decision
   }
   return {
-    history: () => historyOf(events, histories, held),
+    history: () => historyOf({ events, histories }, held, runtime.capabilities.compaction),
     async prompts() {
       const all = await whileHeld(held, () => prompts.join(held, runId))
       onPrompts(all)
@@ -110,19 +110,24 @@ export function contextOf(
   }
 }
 
+/** `isCompactable`: what the last compaction of the conversation stands for is left out. */
 async function* historyOf(
-  events: EventStore,
-  histories: HistoryCache,
+  { events, histories }: Pick<ContextDeps, 'events' | 'histories'>,
   held: HeldSession,
+  isCompactable: boolean,
 ): AsyncGenerator<SessionEvent> {
   const { sessionId } = held
   const known = histories.eventsOf(sessionId)
   yield* known
-  for (let after = known.length; ; ) {
-    const page = await whileHeld(held, () => events.sizedPage(sessionId, after, historyPage))
-    histories.add(sessionId, page)
+  for (let after = known.at(-1)?.seq; ; ) {
+    const page = await whileHeld(held, () =>
+      after === undefined && isCompactable
+        ? events.firstOfContext(sessionId, historyPage)
+        : events.sizedPage(sessionId, after ?? 0, historyPage),
+    )
+    histories.add(sessionId, page, { after, isCompactable })
     yield* page.events
     if (page.events.length < historyPage) return
-    after = page.events.at(-1)?.seq ?? after
+    after = page.events.at(-1)?.seq
   }
 }

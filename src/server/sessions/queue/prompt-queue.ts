@@ -20,6 +20,13 @@ export interface PromptWrite {
   readonly messageId?: string | undefined
 }
 
+/** A request to compact the conversation: it waits in line as a prompt does. */
+export interface CompactTarget {
+  readonly id: string
+  readonly caller: Caller
+  readonly model: string
+}
+
 interface Paused {
   readonly sessionId: string
   readonly promptId?: string
@@ -117,6 +124,21 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
       if (outcome === 'known') return promptId
       told.push({ sessionId, events })
       wakeUps.send(on, sessionId)
+      return id
+    },
+
+    /** Queues a request to compact the conversation, inside a transaction; the id of its place in the queue. */
+    async enqueueCompaction(client: Queryable, { id: sessionId, caller, model }: CompactTarget, told: Appended[]) {
+      const id = newId('msg')
+      const by = { principal: caller.principal, keyId: caller.key?.id }
+      const given = { id, sessionId, parts: [], model, system: undefined, messageId: undefined, ...by }
+      const message = withId({ type: 'user.compact', prompt_id: id, model })
+      const { outcome, events } = await prompts.accept(client, { ...given, mode: 'enqueue' }, message, maxWaiting)
+      const refusal = refusals[outcome]
+      if (refusal) throw refusal()
+      await prompts.setKind(client, id, 'compact')
+      told.push({ sessionId, events })
+      wakeUps.send(client, sessionId)
       return id
     },
   }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { SessionEvent } from '../../../contract/events.ts'
-import type { Prompt, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
+import type { Prompt, PromptKind, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
 import { appended, columnsOf, type Hold, type NamedEvent, type Queryable, type StoredRow } from '../log/event-store.ts'
 import type { EndedPrompt } from './prompt-ended.ts'
 
@@ -11,6 +11,7 @@ export const promptKey = ({ position, id }: Pick<Prompt, 'position' | 'id'>): st
 export interface QueuedPrompt {
   readonly id: string
   readonly session_id: string
+  readonly kind: PromptKind
   readonly parts: readonly PromptPart[]
   readonly model: string
   readonly system: string | null
@@ -62,7 +63,7 @@ const notAccepted = { outcome: 'gone', prompt_id: null } as const
 const acceptText = 'select * from accept_prompt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)'
 
 const columns =
-  'id, session_id, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms'
+  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms'
 
 /** SQL for the prompt of a session that comes next: one that was cut off by a crash, else the first that waits. */
 export const firstInLine = (what: string, session: string): string => `
@@ -129,6 +130,11 @@ export function promptStore(pool: Pool) {
       const [{ outcome, prompt_id } = notAccepted] = rows
       const events = outcome === 'accepted' ? appended(on, sessionId, [message], rows) : undefined
       return { outcome, promptId: prompt_id ?? id, events: events ?? [] }
+    },
+
+    /** Says what a prompt is that was accepted in this transaction. */
+    async setKind(on: Queryable, id: string, kind: PromptKind): Promise<void> {
+      await on.query('update prompts set kind = $2 where id = $1', [id, kind])
     },
 
     /** What the session's owner works on next; undefined also while the first in line waits for something. */
@@ -230,7 +236,7 @@ export function promptStore(pool: Pool) {
     /** A page of the queue in order of execution. `after` is the key of the last prompt of the page before. */
     async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       const text = `
-        select id, position, state, parts, model, created_at,
+        select id, position, kind, state, parts, model, created_at,
                (select kind from waits where prompt_id = p.id order by kind limit 1) as held_by
         from prompts p
         where session_id = $1 and ($2::bigint is null or (position, id) > ($2, $3)) order by position, id limit $4`
