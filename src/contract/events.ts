@@ -78,7 +78,7 @@ export interface ContextCompacted {
   readonly summary: string
   /** From this event on the conversation goes on as it was. */
   readonly kept_from_seq: number
-  /** Earlier messages of prompts that have not run yet, by their numbers. */
+  /** Earlier messages of prompts that enter the conversation behind that event, or have not yet: their numbers. */
   readonly waiting_seqs: readonly number[]
   /** Prompts of the run whose messages the summary stands for. */
   readonly prompt_ids: readonly string[]

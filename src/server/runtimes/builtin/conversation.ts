@@ -67,6 +67,8 @@ export class Conversation {
   #isAsCompacted = false
   readonly #prompts = new Map<string, Waiting>()
   readonly #included = new Set<string>()
+  /** Numbers of messages of prompts, and of the requests with which they entered. */
+  #taken: { readonly seq: number; readonly at: number }[] = []
   readonly #open = new Map<string, OpenToolUse>()
   readonly #asked = new Set<string>()
   #isWaiting = false
@@ -171,9 +173,10 @@ export class Conversation {
     })
   }
 
-  /** Messages of prompts that have not entered the conversation, before event `seq`: their numbers. */
-  waitingBefore(seq: number): number[] {
-    return [...this.#prompts.values()].map(({ seq: own }) => own).filter(own => own < seq)
+  /** Messages of prompts before event `seq` that enter the conversation behind it, or have not yet: their numbers. */
+  waitingAt(seq: number): number[] {
+    const late = this.#taken.filter(({ at }) => at >= seq)
+    return [...late, ...this.#prompts.values()].map(({ seq: own }) => own).filter(own => own < seq)
   }
 
   /** True when the prompt was part of a model request already. */
@@ -240,8 +243,11 @@ export class Conversation {
   #include(promptId: string, event: NewEvent): void {
     if (this.#included.has(promptId)) return
     this.#included.add(promptId)
-    for (const { text } of this.#prompts.get(promptId)?.content ?? []) this.#say('user', { type: 'text', text }, event)
+    const prompt = this.#prompts.get(promptId)
+    if (!prompt) return
     this.#prompts.delete(promptId)
+    this.#taken.push({ seq: prompt.seq, at: seqOf(event) })
+    for (const { text } of prompt.content) this.#say('user', { type: 'text', text }, event)
   }
 
   #useTool(event: NewEvent): void {
@@ -279,6 +285,7 @@ export class Conversation {
     this.#entries = kept
     this.#steps = this.#steps.filter(({ seq }) => seq >= from).map(({ seq, at }) => ({ seq, at: at - dropped }))
     this.#trimmedTo = Math.max(0, this.#trimmedTo - dropped)
+    this.#taken = this.#taken.filter(({ at }) => at >= from)
     for (const id of prompt_ids) this.#included.add(id)
     this.#counted = undefined
     this.#since = 0

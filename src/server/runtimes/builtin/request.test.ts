@@ -15,7 +15,15 @@ const session = {
   title: 'A session',
   refs: noRefs,
 }
-const prompt = { id: 'msg_1', kind: 'prompt' as const, parts: [], model: 'demo', system: null, principal: 'ada', key_id: null }
+const prompt = {
+  id: 'msg_1',
+  kind: 'prompt' as const,
+  parts: [],
+  model: 'demo',
+  system: null,
+  principal: 'ada',
+  key_id: null,
+}
 
 /** The system blocks of a request: each text, with a star where the cache is marked. */
 function systemOf(memories: string, changes: { readonly system?: string } = {}): string[] {

@@ -52,7 +52,7 @@ export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boo
   const compaction: ContextCompacted = {
     summary,
     kept_from_seq: cut.from ?? last + 1,
-    waiting_seqs: conversation.waitingBefore(cut.from ?? last + 1),
+    waiting_seqs: conversation.waitingAt(cut.from ?? last + 1),
     prompt_ids: (await context.prompts()).map(({ id }) => id).filter(id => conversation.includes(id)),
     tokens_before: conversation.tokens(fixed),
     tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.tokensFrom(cut.at),

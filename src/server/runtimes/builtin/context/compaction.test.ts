@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rigOver } from '../../../../../test/support/builtin-rig.ts'
+import { promptOf, runRig, sessionWith } from '../../../../../test/support/run-rig.ts'
+import {
+  factsIn,
+  type Said,
+  smallWindow,
+  type WindowRequest,
+  wordsOf,
+} from '../../../../../test/support/small-window.ts'
+import { contextCompacted, type SessionEvent } from '../../../../contract/events.ts'
+import type { ModelLimits } from '../../../gateway/pricing/price-book.ts'
+import { builtinRuntime } from '../runtime.ts'
+
+const filler = 'There is more to say about this than fits into one line, and so it goes on for a while. '.repeat(3)
+const window = 4_000
+
+/** Knows of facts what its request says; a summary repeats them. */
+const knows = (request: WindowRequest): Said => ({
+  text: `${factsIn(wordsOf(request)).join(' ')}. ${request.isSummary ? '' : filler}`,
+})
+
+interface Options {
+  readonly says?: (request: WindowRequest, index: number) => Said
+  readonly limits?: ModelLimits
+  readonly config?: Record<string, unknown>
+  readonly window?: number
+}
+
+function createRig({
+  says = knows,
+  limits = { contextWindow: window },
+  config = {},
+  window: real = window,
+}: Options = {}) {
+  const model = smallWindow({ window: real, says })
+  const rig = runRig(sessionWith({ tools: [], config }))
+  const deps = rigOver([])
+  const runtime = builtinRuntime({ ...deps, gateway: model, modelLimits: () => limits, wait: async () => undefined })
+  return {
+    ...rig,
+    model,
+    runtime,
+    say: (text: string, changes?: Parameters<typeof rig.run>[2]) => rig.run(runtime, promptOf(text), changes),
+    compactions: () => rig.log.flatMap(event => contextCompacted(event) ?? []),
+    errors: () =>
+      rig.log.flatMap(({ type, error }) =>
+        type === 'session.error' ? [error as { type: string; message: string }] : [],
+      ),
+    answer: () => JSON.stringify(rig.log.findLast(({ type }) => type === 'agent.message')?.['content']),
+  }
+}
+
+const spansOf = (log: readonly SessionEvent[]) => log.filter(({ type }) => type.startsWith('span.'))
+
+test('a session over a small window goes on for 60 turns, never exceeds it, and still knows what was said first', async () => {
+  const rig = createRig()
+  for (let turn = 1; turn <= 60; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
+  await rig.say('What do you know?')
+  assert.deepEqual(rig.model.refused, [])
+  for (const { tokens, max_tokens } of rig.model.requests) assert.ok(tokens + max_tokens <= window)
+  assert.equal(factsIn(rig.answer()).length, 60)
+  assert.ok(rig.compactions().length >= 3 && rig.compactions().length < 20, `${rig.compactions().length} compactions`)
+  for (const { tokens_before, tokens_after, reason } of rig.compactions()) {
+    assert.ok(tokens_after < tokens_before)
+    assert.equal(reason, 'auto')
+  }
+  assert.deepEqual(rig.errors(), [])
+})
+
+test('a summary is a model request of the session: it has its span, and its tokens are in the totals', async () => {
+  const rig = createRig()
+  for (let turn = 1; rig.compactions().length === 0; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
+  const starts = rig.log.filter(({ type }) => type === 'span.model_request_start')
+  assert.equal(starts.filter(({ purpose }) => purpose === 'compaction').length, 1)
+  const ends = rig.log.filter(({ type }) => type === 'span.model_request_end')
+  assert.equal(ends.length, starts.length)
+  const sum = ends.reduce((total, { model_usage }) => total + (model_usage as { input_tokens: number }).input_tokens, 0)
+  const { usage } = rig.log.findLast(({ type }) => type === 'session.usage') as unknown as {
+    usage: { input_tokens: number }
+  }
+  assert.equal(usage.input_tokens, sum)
+})
+
+/** Calls a tool so many times, each with a long result, and then says what it knows. */
+const reads = (times: number) => (request: WindowRequest) => {
+  const results = request.messages.flatMap(({ content }) => content).filter(({ type }) => type === 'tool_result')
+  if (request.isSummary || results.length >= times) return knows(request)
+  return { text: 'I read.', tools: [{ name: 'read', input: { file_path: 'a.txt' } }] }
+}
+
+test('old results of tools are trimmed before anything is summarized, and the newest stays whole', async () => {
+  const long = `FACT-1 ${'x'.repeat(3_000)}`
+  const model = smallWindow({ window: 16_000, says: reads(20) })
+  const rig = runRig()
+  const deps = rigOver([])
+  const sandbox = { files: { read: async () => Buffer.from(long) } }
+  const sandboxes = { ...deps.sandboxes, open: async () => sandbox as never }
+  const runtime = builtinRuntime({ ...deps, sandboxes, gateway: model, modelLimits: () => ({ contextWindow: 16_000 }) })
+  await rig.run(runtime, promptOf('Read it again and again'))
+  const trims = rig.log.filter(({ trimmed_until }) => trimmed_until !== undefined)
+  assert.ok(trims.length >= 1, 'results were trimmed')
+  assert.deepEqual(
+    rig.log.filter(({ type }) => type === 'agent.thread_context_compacted'),
+    [],
+  )
+  const last = model.requests
+    .at(-1)
+    ?.messages.flatMap(({ content }) => content)
+    .filter(({ type }) => type === 'tool_result')
+  const texts = last?.map(({ content }) => JSON.stringify(content)) ?? []
+  assert.match(texts[0] ?? '', /trimmed to save room: this result had 2\d{3} characters/)
+  assert.match(texts.at(-1) ?? '', /FACT-1/)
+  assert.deepEqual(
+    rig.log.filter(({ type }) => type === 'session.error'),
+    [],
+  )
+})
+
+test('a compaction is never paid for twice once it is in the log, wherever the run is cut off', async () => {
+  for (let cut = 0; cut < 6; cut++) {
+    const rig = createRig()
+    for (let turn = 1; turn <= 5; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
+    const prompt = promptOf(`Remember FACT-9. ${filler.repeat(20)}`)
+    let batches = 0
+    await rig.run(rig.runtime, prompt, { onBatch: () => batches++ === cut })
+    const wasLogged = rig.compactions().length > 0
+    const paid = () => rig.model.requests.filter(({ isSummary }) => isSummary).length
+    const before = paid()
+    await rig.run(rig.runtime, prompt, { isResumed: true })
+    assert.equal(rig.compactions().length, 1)
+    if (wasLogged) assert.equal(paid(), before, `cut after batch ${cut}`)
+    assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+    assert.deepEqual(factsIn(rig.answer()).length, 6)
+    const spans = spansOf(rig.log)
+    assert.equal(spans.filter(({ type }) => type.endsWith('start')).length * 2, spans.length)
+  }
+})
+
+test('a request that the model refuses as too long is made once more, after the conversation was compacted', async () => {
+  // Nobody has stated the window: it is smaller than what is assumed.
+  const rig = createRig({ limits: {}, config: { max_tokens: 500 } })
+  for (let turn = 1; turn <= 40; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
+  assert.ok(rig.model.refused.some(({ isSummary }) => !isSummary))
+  assert.ok(rig.compactions().length > 0)
+  assert.equal(factsIn(rig.answer()).length, 40)
+  assert.deepEqual(rig.errors(), [])
+})
+
+test('what does not fit even then ends with a clear error, and the next prompt runs', async () => {
+  const rig = createRig({ limits: {}, config: { max_tokens: 500 } })
+  const system = 'This system prompt is long. '.repeat(800)
+  await rig.run(rig.runtime, promptOf('Hello', { system }))
+  assert.equal(rig.errors().at(-1)?.type, 'compaction_limit_reached_error')
+  assert.match(
+    rig.errors().at(-1)?.message ?? '',
+    /prompt is too long: \d+ tokens > 4000 maximum; the conversation was compacted already/,
+  )
+  await rig.say('FACT-1')
+  assert.match(rig.answer(), /FACT-1/)
+})
+
+test('a prompt that no compaction makes room for is refused by name before it costs anything', async () => {
+  const rig = createRig()
+  await rig.say(`Read this. ${filler.repeat(70)}`)
+  assert.deepEqual([rig.model.requests, rig.compactions()], [[], []])
+  assert.equal(rig.errors().at(-1)?.type, 'compaction_limit_reached_error')
+  assert.match(
+    rig.errors().at(-1)?.message ?? '',
+    /the prompt has about \d+ tokens, .* the window of model demo has 4000/,
+  )
+  await rig.say('FACT-1')
+  assert.match(rig.answer(), /FACT-1/)
+})
+
+test('a model that gives no summary does not stop the session: what was said stands for it, shortened', async () => {
+  const rig = createRig({ says: request => (request.isSummary ? { text: '' } : knows(request)) })
+  for (let turn = 1; turn <= 30; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
+  assert.ok(rig.compactions().length > 0)
+  assert.deepEqual(rig.errors(), [])
+})
+
+test('somebody can ask for a compaction: all is summarized, in one batch with the end of its run', async () => {
+  const rig = createRig()
+  await rig.say('Remember FACT-1.')
+  await rig.say('Remember FACT-2.')
+  const compact = () => rig.run(rig.runtime, promptOf('', { kind: 'compact', parts: [] }))
+  await compact()
+  const [compaction] = rig.compactions()
+  assert.deepEqual([compaction?.reason, factsIn(compaction?.summary ?? '')], ['request', ['FACT-1', 'FACT-2']])
+  assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
+  await rig.say('What do you know?')
+  assert.equal(factsIn(rig.answer()).length, 2)
+  assert.equal(rig.model.requests.at(-1)?.messages.length, 1, 'a summary, and the prompt behind it')
+})
+
+test('there is nothing to compact in a new session', async () => {
+  const rig = createRig()
+  await rig.run(rig.runtime, promptOf('', { kind: 'compact', parts: [] }))
+  assert.deepEqual(rig.model.requests, [])
+  assert.equal(JSON.stringify(rig.log.at(-1)?.['stop_details']).includes('nothing_to_compact'), true)
+})
