@@ -24,6 +24,10 @@ export function eventLines(event: SessionEvent): Piece[][] {
       return [[dim('› '), plain(plainLine(textOf(event), 500))]]
     case 'user.interrupt':
       return [[dim('■ stop requested')]]
+    case 'user.compact':
+      return [[dim('› compact the conversation')]]
+    case 'agent.thread_context_compacted':
+      return [[dim('· the conversation was compacted')]]
     case 'agent.message':
       return textLines(textOf(event)).map(line => [plain(line)])
     case 'agent.tool_use':

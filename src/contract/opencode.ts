@@ -124,7 +124,7 @@ export const opencodeRoutes = {
     }),
     bodyOptional: true,
     responses: { 200: Type.Boolean() },
-    summary: 'Compact the conversation of a session, and wait until that is done',
+    summary: 'Compact the conversation of a session that is not busy, and wait until that is done',
   }),
   children: route({
     ...common,

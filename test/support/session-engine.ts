@@ -13,6 +13,7 @@ import { Runner } from '../../src/server/sessions/engine/runner.ts'
 import { createEventLog } from '../../src/server/sessions/log/event-log.ts'
 import { eventStore } from '../../src/server/sessions/log/event-store.ts'
 import { HistoryCache } from '../../src/server/sessions/log/history-cache.ts'
+import { historyStore } from '../../src/server/sessions/log/history-store.ts'
 import { LiveEvents } from '../../src/server/sessions/log/live-events.ts'
 import { createPromptQueue } from '../../src/server/sessions/queue/prompt-queue.ts'
 import { promptStore } from '../../src/server/sessions/queue/prompt-store.ts'
@@ -101,6 +102,7 @@ export function createEngine(
   const histories = new HistoryCache()
   const shared = {
     runs: runRows,
+    history: historyStore(pool),
     histories,
     sessions,
     prompts,

@@ -25,6 +25,7 @@ import { serveEvents } from '../sessions/event-routes.ts'
 import { createEventLog } from '../sessions/log/event-log.ts'
 import { eventStore } from '../sessions/log/event-store.ts'
 import { HistoryCache } from '../sessions/log/history-cache.ts'
+import { historyStore } from '../sessions/log/history-store.ts'
 import { LiveEvents } from '../sessions/log/live-events.ts'
 import type { TicketStore } from '../sessions/log/ticket-store.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
@@ -95,7 +96,7 @@ export function composeSessions(needs: Needs) {
     pauses,
     runs: runStore(pool),
     approvals: approvalRows,
-    events,
+    history: historyStore(pool),
     histories: new HistoryCache(),
     eventLog,
     live,

@@ -80,7 +80,7 @@ export class EventMapping {
   #note(event: SessionEvent): void {
     const { id, type } = event
     this.#nowMs = Date.parse(event.processed_at)
-    if (type === 'user.message' || type === 'session.status_running') this.#isOver = false
+    if (type === 'user.message' || type === 'user.compact' || type === 'session.status_running') this.#isOver = false
     if (type === 'agent.message') this.#written.add(id)
     if (type !== 'agent.tool_use' && type !== 'agent.mcp_tool_use') return
     const messageID = this.#reading.answerId
@@ -151,6 +151,9 @@ export class EventMapping {
 
   #others(event: SessionEvent): BusEvent[] {
     if (event.type === 'session.updated') return [{ type: event.type, properties: { sessionID: this.#sessionId } }]
+    if (event.type === 'agent.thread_context_compacted') {
+      return [{ type: 'session.compacted', properties: { sessionID: this.#sessionId } }]
+    }
     if (event.type !== 'session.error') return []
     const { message = '', retry_status = {} } = event['error'] as Retried
     this.#retries += 1

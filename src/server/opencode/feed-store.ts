@@ -44,7 +44,7 @@ export function feedStore(pool: Pool) {
           ))
         )
         select coalesce(min(m.seq), $2::bigint) as start from session_events m
-        where m.session_id = $1 and m.seq < $2::bigint and m.type = 'user.message' and exists (
+        where m.session_id = $1 and m.seq < $2::bigint and m.type in ('user.message', 'user.compact') and exists (
           select from not_ended where strpos(m.payload::text, '"prompt_id":"' || not_ended.id || '"') > 0
         )`
       const { rows } = await pool.query<{ start: number }>(text, [sessionId, first])

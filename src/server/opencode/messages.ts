@@ -54,7 +54,7 @@ export class MessageReading {
   }
 
   take(event: SessionEvent): Touched {
-    if (event.type === 'user.message') {
+    if (event.type === 'user.message' || event.type === 'user.compact') {
       // A prompt that waits comes before the runs that follow it, and its answer right after it.
       const message = userMessage(this.#sessionId, event)
       this.messages.push(message)
@@ -103,6 +103,8 @@ export const partIdOf = (eventId: string): string => `prt_${eventId.slice(eventI
 function userMessage(sessionId: string, event: SessionEvent) {
   const id = String(event['prompt_id'] ?? messageId(event.id))
   const content = (event['content'] ?? []) as TextBlock[]
+  const said = content.map(({ text }) => ({ type: 'text', text }))
+  const parts = event.type === 'user.compact' ? [{ type: 'compaction', auto: false }] : said
   return {
     info: {
       id,
@@ -112,13 +114,7 @@ function userMessage(sessionId: string, event: SessionEvent) {
       agent: 'builtin',
       model: { providerID: 'switchyard', modelID: event['model'] ?? '' },
     },
-    parts: content.map(({ text }, at) => ({
-      id: `prt_${id}_${at}`,
-      sessionID: sessionId,
-      messageID: id,
-      type: 'text',
-      text,
-    })),
+    parts: parts.map((part, at) => ({ id: `prt_${id}_${at}`, sessionID: sessionId, messageID: id, ...part })),
   }
 }
 
@@ -175,6 +171,10 @@ function extend(answer: Answer, event: SessionEvent): Touched {
     case 'agent.tool_result':
     case 'agent.mcp_tool_result':
       return settleTool(answer, event)
+    case 'agent.thread_context_compacted':
+      if (event['reason'] !== 'request') return part({ type: 'compaction', auto: true })
+      answer.info['summary'] = true
+      return { ...part({ type: 'text', text: String(event['summary']), time: atOnce }), info: answer.info }
     case 'span.model_request_end':
       addTokens(answer, event['model_usage'])
       return { info: answer.info, parts: [] }

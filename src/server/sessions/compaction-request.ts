@@ -28,6 +28,8 @@ interface Asked {
   readonly idempotency: Idempotency | undefined
   /** Of the summary; undefined: that of the session. */
   readonly model?: string | undefined
+  /** What becomes of it in a busy session; by default it waits in line. */
+  readonly mode?: 'enqueue' | 'reject'
 }
 
 /** Callers' requests to compact the conversation of a session. */
@@ -37,7 +39,7 @@ export function createCompactionRequests(deps: Deps) {
   const { pool, sessions, runtimes, queue, eventLog, events, prompts, waitForPrompt } = deps
 
   /** Throws `conflict` where the conversation is not ours to compact. */
-  async function enqueue(id: string, { caller, idempotency, model }: Asked): Promise<string> {
+  async function enqueue(id: string, { caller, idempotency, model, mode = 'enqueue' }: Asked): Promise<string> {
     const { runtime } = await sessions.open(id, caller)
     if (!(await runtimes.find(runtime))?.capabilities.compaction) {
       throw new AppError(
@@ -45,7 +47,7 @@ export function createCompactionRequests(deps: Deps) {
         `session ${id} cannot be compacted: its runtime ${runtime} keeps its own context (capability compaction)`,
       )
     }
-    const target = { id, caller, model: model ?? (await sessions.modelOf(id, caller)) }
+    const target = { id, caller, mode, model: model ?? (await sessions.modelOf(id, caller)) }
     const told: Appended[] = []
     const promptId = await transaction(pool, client =>
       once(sqlOfClient(client), idempotency, () => queue.enqueueCompaction(client, target, told)),
@@ -57,9 +59,12 @@ export function createCompactionRequests(deps: Deps) {
   return {
     enqueue,
 
-    /** The same, and waits until it is done or the caller leaves. Throws what kept it from being done. */
+    /**
+     * Compacts a session that is not busy, and waits until that is done or the caller leaves. Throws what kept it from being
+     * done.
+     */
     async done(id: string, asked: Asked & { readonly signal: AbortSignal }): Promise<void> {
-      const promptId = await enqueue(id, asked)
+      const promptId = await enqueue(id, { ...asked, mode: 'reject' })
       const how = await waitForPrompt(id, promptId, asked.signal)
       if (how === 'paused') {
         const message = `a budget of the session is used up; the compaction ${promptId} waits until there is room`

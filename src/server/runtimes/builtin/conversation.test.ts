@@ -40,7 +40,7 @@ function logOf(does: readonly Act[]): SessionEvent[] {
     conversation.add(stored)
   }
   const step = ({ tools, trims, counts }: Extract<Act, { does: 'step' }>) => {
-    const until = trims ? conversation.wholeResults.at(0)?.id : undefined
+    const until = trims ? conversation.said.wholeResults.at(0)?.id : undefined
     add({ type: 'span.model_request_start', prompt_ids: waiting, ...(until !== undefined && { trimmed_until: until }) })
     running = [...running, ...waiting]
     waiting = []
@@ -55,7 +55,7 @@ function logOf(does: readonly Act[]): SessionEvent[] {
     }
   }
   const compact = (kept: number) => {
-    const cut = cutOf(conversation, { kept, newest: kept * 2 })
+    const cut = cutOf(conversation.said, { kept, newest: kept * 2 })
     if (!cut) return
     const from = cut.from ?? log.length + 1
     const waits = conversation.waitingAt(from)
@@ -94,14 +94,14 @@ function tailOf(log: readonly SessionEvent[]): SessionEvent[] {
 }
 
 const asData = (conversation: Conversation, log: readonly SessionEvent[]) => ({
-  messages: conversation.messages,
-  tokens: conversation.tokens(7),
-  parts: conversation.tokensFrom(0),
-  steps: conversation.steps,
-  results: conversation.wholeResults,
+  messages: conversation.said.messages,
+  tokens: conversation.said.tokens(7),
+  parts: conversation.said.tokensFrom(0),
+  steps: conversation.said.steps,
+  results: conversation.said.wholeResults,
   waiting: conversation.waitingAt(Number.POSITIVE_INFINITY),
   usage: conversation.usageWith(undefined),
-  isAsCompacted: conversation.isAsCompacted,
+  isAsCompacted: conversation.said.isAsCompacted,
   open: conversation.openToolUses,
   // Only prompts of the run in work are asked for.
   running: runningIn(log).map(id => conversation.includes(id)),
@@ -125,7 +125,7 @@ test('what the last compaction has kept tells the same conversation as the whole
 test('a conversation is one that providers take, wherever it was compacted: calls and results are never apart', () => {
   fc.assert(
     fc.property(acts, does => {
-      const { messages } = told(tailOf(logOf(does)))
+      const { messages } = told(tailOf(logOf(does))).said
       for (const [at, { role, content }] of messages.entries()) {
         if (at > 0) assert.notEqual(role, messages[at - 1]?.role)
         const uses = content.filter(({ type }) => type === 'tool_use').map(({ id }) => id)
@@ -142,18 +142,18 @@ test('the tokens of the next request are what was counted for the last one, and 
   const conversation = new Conversation()
   conversation.add({ type: 'user.message', prompt_id: 'a', content: text('Hello') })
   conversation.add({ type: 'span.model_request_start', prompt_ids: ['a'] })
-  assert.equal(conversation.tokens(1_000), 1_000 + conversation.tokensFrom(0))
+  assert.equal(conversation.said.tokens(1_000), 1_000 + conversation.said.tokensFrom(0))
   conversation.add({ type: 'agent.tool_use', tool_use_id: 't', name: 'read', input: {} })
   conversation.add({
     type: 'span.model_request_end',
     is_error: null,
     model_usage: { input_tokens: 5_000, output_tokens: 20 },
   })
-  assert.equal(conversation.tokens(1_000), 5_020)
-  const before = conversation.tokensFrom(0)
+  assert.equal(conversation.said.tokens(1_000), 5_020)
+  const before = conversation.said.tokensFrom(0)
   conversation.add({ type: 'agent.tool_result', tool_use_id: 't', content: text('x'.repeat(700)) })
-  assert.equal(conversation.tokens(1_000), 5_020 + conversation.tokensFrom(0) - before)
+  assert.equal(conversation.said.tokens(1_000), 5_020 + conversation.said.tokensFrom(0) - before)
   // An answer that was cut short is counted as well.
   conversation.add({ type: 'span.model_request_end', is_error: true, model_usage: null })
-  assert.equal(conversation.tokens(1_000), 5_020 + conversation.tokensFrom(0) - before)
+  assert.equal(conversation.said.tokens(1_000), 5_020 + conversation.said.tokensFrom(0) - before)
 })

@@ -6,15 +6,8 @@ import {
   type NewEvent,
   type TextBlock,
 } from '../../../contract/events.ts'
-import {
-  type Block,
-  type Entry,
-  type Message,
-  messagesOf,
-  summaryOf,
-  tokensOfBlock,
-  trimmed,
-} from './context/blocks.ts'
+import type { Block } from './context/blocks.ts'
+import { seqOf, Transcript } from './context/transcript.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
 /** A tool call that the log holds without a result. */
@@ -34,20 +27,10 @@ export interface FailedTries {
   readonly since: number
 }
 
-/** Where a model request begins: no tool call is open there. */
-export interface Step {
-  /** Number of the event that begins it. */
-  readonly seq: number
-  /** How many entries of the conversation come before it. */
-  readonly at: number
-}
-
 interface Waiting {
   readonly seq: number
   readonly content: readonly TextBlock[]
 }
-
-const seqOf = ({ seq }: NewEvent): number => (typeof seq === 'number' ? seq : Number.POSITIVE_INFINITY)
 
 /**
  * The conversation that a session's log tells. Add every event in order, or only those that the last compaction has kept; what
@@ -55,16 +38,8 @@ const seqOf = ({ seq }: NewEvent): number => (typeof seq === 'number' ? seq : Nu
  * request that names it.
  */
 export class Conversation {
-  #summary: Entry | undefined
-  #entries: Entry[] = []
-  #steps: Step[] = []
-  /** Of the tool results among so many entries only placeholders are left. */
-  #trimmedTo = 0
-  /** What the provider has counted for the last request and its answer. */
-  #counted: number | undefined
-  /** An estimate of what has come since. */
-  #since = 0
-  #isAsCompacted = false
+  /** What was said. */
+  readonly said = new Transcript()
   readonly #prompts = new Map<string, Waiting>()
   readonly #included = new Set<string>()
   /** Numbers of messages of prompts, and of the requests with which they entered. */
@@ -93,7 +68,7 @@ export class Conversation {
         break
       case 'agent.thinking':
       case 'agent.message':
-        for (const block of (event['content'] ?? []) as Block[]) this.#say('assistant', block, event)
+        for (const block of (event['content'] ?? []) as Block[]) this.said.say('assistant', block, event)
         break
       case 'agent.tool_use':
         this.#useTool(event)
@@ -122,55 +97,6 @@ export class Conversation {
         break
       default:
     }
-  }
-
-  /** As the next model request has it. */
-  get messages(): Message[] {
-    return this.messagesTo(this.#entries.length)
-  }
-
-  /** The summary, if there is one, and the first `count` entries. */
-  messagesTo(count: number): Message[] {
-    const entries = this.#entries.slice(0, count).map(({ role }, at) => ({ role, block: this.#sent(at) }))
-    return messagesOf(this.#summary ? [this.#summary, ...entries] : entries)
-  }
-
-  /** What was said, without the summary. */
-  get entries(): readonly Entry[] {
-    return this.#entries
-  }
-
-  /** The model requests since the last compaction, or those that it kept. */
-  get steps(): readonly Step[] {
-    return this.#steps
-  }
-
-  /** True when nothing was said since the conversation was compacted. */
-  get isAsCompacted(): boolean {
-    return this.#isAsCompacted
-  }
-
-  /** Tokens of the next request: what was counted for the last one, with an estimate of the rest. `fixed`: system prompt and tools. */
-  tokens(fixed: number): number {
-    return this.#counted === undefined
-      ? fixed + (this.#summary?.tokens ?? 0) + this.tokensFrom(0)
-      : this.#counted + this.#since
-  }
-
-  /** An estimate for the entries from a place on. */
-  tokensFrom(place: number): number {
-    let tokens = 0
-    for (let at = place; at < this.#entries.length; at++) tokens += this.#tokensAt(at)
-    return tokens
-  }
-
-  /** Tool results that a model has seen and that are whole, oldest first; `saves`: tokens less once one is trimmed. */
-  get wholeResults(): readonly { readonly id: string; readonly tokens: number; readonly saves: number }[] {
-    const seen = this.#entries.findLastIndex(({ role }) => role === 'assistant')
-    return this.#entries.slice(this.#trimmedTo, Math.max(seen, 0)).flatMap(({ block, tokens }) => {
-      if (block['type'] !== 'tool_result') return []
-      return [{ id: String(block['tool_use_id']), tokens, saves: Math.max(0, tokens - tokensOfBlock(trimmed(block))) }]
-    })
   }
 
   /** Messages of prompts before event `seq` that enter the conversation behind it, or have not yet: their numbers. */
@@ -218,8 +144,8 @@ export class Conversation {
     const isSummary = event['purpose'] === 'compaction'
     this.#openRequest = { id: event.id, isSummary }
     if (isSummary) return
-    if (this.#open.size === 0) this.#steps.push({ seq: seqOf(event), at: this.#entries.length })
-    if (event['trimmed_until'] !== undefined) this.#trim(String(event['trimmed_until']))
+    if (this.#open.size === 0) this.said.beginStep(event)
+    if (event['trimmed_until'] !== undefined) this.said.trimUntil(String(event['trimmed_until']))
     for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id, event)
   }
 
@@ -228,9 +154,7 @@ export class Conversation {
     this.#openRequest = undefined
     if (!event['is_error']) this.#failed = undefined
     this.#usage = addUsage(this.#usage, event['model_usage'])
-    if (tokens === undefined) return
-    this.#counted = tokens
-    this.#since = 0
+    if (tokens !== undefined) this.said.count(tokens)
   }
 
   #failedAgain(event: NewEvent): void {
@@ -247,7 +171,7 @@ export class Conversation {
     if (!prompt) return
     this.#prompts.delete(promptId)
     this.#taken.push({ seq: prompt.seq, at: seqOf(event) })
-    for (const { text } of prompt.content) this.#say('user', { type: 'text', text }, event)
+    for (const { text } of prompt.content) this.said.say('user', { type: 'text', text }, event)
   }
 
   #useTool(event: NewEvent): void {
@@ -256,7 +180,7 @@ export class Conversation {
     const input = event['input'] ?? {}
     const permission = String(event['evaluated_permission'] ?? 'allow')
     this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
-    this.#say('assistant', { type: 'tool_use', id, name, input }, event)
+    this.said.say('assistant', { type: 'tool_use', id, name, input }, event)
   }
 
   #answerTool(event: NewEvent): void {
@@ -264,56 +188,14 @@ export class Conversation {
     if (!this.#open.delete(id)) return
     const content = event['content'] ?? []
     const isError = event['is_error'] ? { is_error: true } : {}
-    this.#say('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
-  }
-
-  #trim(newest: string): void {
-    const end = this.#entries.findLastIndex(({ block }) => block['tool_use_id'] === newest) + 1
-    const before = this.tokensFrom(0)
-    this.#trimmedTo = Math.max(this.#trimmedTo, end)
-    this.#since -= before - this.tokensFrom(0)
+    this.said.say('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
   }
 
   #compact(event: NewEvent): void {
     const compaction = contextCompacted(event)
     if (!compaction) return
-    const { summary, kept_from_seq: from, prompt_ids } = compaction
-    const block = summaryOf(summary)
-    const kept = this.#entries.filter(({ seq }) => seq >= from)
-    const dropped = this.#entries.length - kept.length
-    this.#summary = { role: 'user', block, seq: 0, tokens: tokensOfBlock(block) }
-    this.#entries = kept
-    this.#steps = this.#steps.filter(({ seq }) => seq >= from).map(({ seq, at }) => ({ seq, at: at - dropped }))
-    this.#trimmedTo = Math.max(0, this.#trimmedTo - dropped)
-    this.#taken = this.#taken.filter(({ at }) => at >= from)
-    for (const id of prompt_ids) this.#included.add(id)
-    this.#counted = undefined
-    this.#since = 0
-    this.#isAsCompacted = true
-  }
-
-  #say(role: Message['role'], block: Block, event: NewEvent): void {
-    const tokens = tokensOfBlock(block)
-    this.#entries.push({ role, block, seq: seqOf(event), tokens })
-    this.#since += tokens
-    this.#isAsCompacted = false
-  }
-
-  #sent(at: number): Block {
-    const block = this.#entries[at]?.block ?? {}
-    return this.#isTrimmed(at) ? trimmed(block) : block
-  }
-
-  #tokensAt(at: number): number {
-    const entry = this.#entries[at]
-    if (!entry) return 0
-    return this.#isTrimmed(at) ? tokensOfBlock(trimmed(entry.block)) : entry.tokens
-  }
-
-  /** A result that is shorter than its placeholder stays. */
-  #isTrimmed(at: number): boolean {
-    const entry = this.#entries[at]
-    if (at >= this.#trimmedTo || entry?.block['type'] !== 'tool_result') return false
-    return tokensOfBlock(trimmed(entry.block)) < entry.tokens
+    this.said.compact(compaction)
+    this.#taken = this.#taken.filter(({ at }) => at >= compaction.kept_from_seq)
+    for (const id of compaction.prompt_ids) this.#included.add(id)
   }
 }

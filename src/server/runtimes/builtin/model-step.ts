@@ -23,7 +23,7 @@ export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
       yield batch
       return goesOn
     }
-    if (wasRefused || run.conversation.isAsCompacted) {
+    if (wasRefused || run.conversation.said.isAsCompacted) {
       yield [
         failed('compaction_limit_reached_error', `${asked.tooLong.message}; the conversation was compacted already`),
       ]
@@ -51,7 +51,7 @@ async function* request(run: Run, startId: string): AsyncGenerator<Events, Reque
     ids.set(index, id)
     context.preview(id, text)
   }
-  const body = bodyOf(run, prompt, run.conversation.messages)
+  const body = bodyOf(run, prompt, run.conversation.said.messages)
   return { result: await paidCall(run, { prompt, body, onText }), prompt, ids, body }
 }
 

@@ -176,7 +176,7 @@ test('a conversation that is rebuilt in two parts is the one that is rebuilt at 
       for (const event of log.slice(0, cut)) parts.add(event)
       // As after a crash: the log is read back from the table, as JSON.
       for (const event of JSON.parse(JSON.stringify(log.slice(cut))) as NewEvent[]) parts.add(event)
-      assert.deepEqual(parts.messages, once.messages)
+      assert.deepEqual(parts.said.messages, once.said.messages)
       assert.deepEqual(parts.usageWith(undefined), once.usageWith(undefined))
     }),
     { numRuns: 50 },

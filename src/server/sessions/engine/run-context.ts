@@ -2,8 +2,8 @@ import type { SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
 import type { Decision, RunContext, Runtime } from '../../runtimes/runtime.ts'
 import { FenceLost, whileHeld } from '../log/event-log.ts'
-import type { EventStore } from '../log/event-store.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
+import type { HistoryStore } from '../log/history-store.ts'
 import type { LiveEvents } from '../log/live-events.ts'
 import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { PromptStore } from '../queue/prompt-store.ts'
@@ -17,7 +17,7 @@ export interface ContextDeps {
   readonly sessions: SessionStore
   readonly prompts: PromptStore
   readonly approvals: ApprovalStore
-  readonly events: EventStore
+  readonly history: HistoryStore
   readonly histories: HistoryCache
   readonly live: LiveEvents
   readonly keys: Pick<Keys, 'byId'>
@@ -47,7 +47,7 @@ const historyPage = 500
 
 /** What the engine lends to a run, under the fence of its owner. */
 export function contextOf(
-  { prompts, sessions, approvals, events, histories, live, keys, onAsking, wakeLater }: ContextDeps,
+  { prompts, sessions, approvals, history, histories, live, keys, onAsking, wakeLater }: ContextDeps,
   held: HeldSession,
   { runId, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
@@ -71,7 +71,7 @@ export function contextOf(
     return decision
   }
   return {
-    history: () => historyOf({ events, histories }, held, runtime.capabilities.compaction),
+    history: () => historyOf({ history, histories }, held, runtime.capabilities.compaction),
     async prompts() {
       const all = await whileHeld(held, () => prompts.join(held, runId))
       onPrompts(all)
@@ -112,7 +112,7 @@ export function contextOf(
 
 /** `isCompactable`: what the last compaction of the conversation stands for is left out. */
 async function* historyOf(
-  { events, histories }: Pick<ContextDeps, 'events' | 'histories'>,
+  { history, histories }: Pick<ContextDeps, 'history' | 'histories'>,
   held: HeldSession,
   isCompactable: boolean,
 ): AsyncGenerator<SessionEvent> {
@@ -122,8 +122,8 @@ async function* historyOf(
   for (let after = known.at(-1)?.seq; ; ) {
     const page = await whileHeld(held, () =>
       after === undefined && isCompactable
-        ? events.firstOfContext(sessionId, historyPage)
-        : events.sizedPage(sessionId, after ?? 0, historyPage),
+        ? history.firstKept(sessionId, historyPage)
+        : history.after(sessionId, after ?? 0, historyPage),
     )
     histories.add(sessionId, page, { after, isCompactable })
     yield* page.events

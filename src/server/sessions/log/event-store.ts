@@ -1,8 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
-import { contextCompacted, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
+import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
 import { hint } from '../../db/hints.ts'
 import { newId } from '../../platform/ids.ts'
-import type { SizedPage } from './history-cache.ts'
 import { eventsChannel } from './log-page.ts'
 
 /** A runner's claim on a session. Every write of the runner names its fence. */
@@ -26,27 +25,9 @@ export type Queryable = Pool | PoolClient
 
 const appendText = 'select * from append_events($1, $2, $3, $4, $5, $6)'
 
-const columnsOfEvents = 'seq, id, type, payload, created_at, coalesce(bytes, octet_length(payload::text)) as bytes'
-
-const firstText = `
-  with compaction as (
-    select ${columnsOfEvents} from session_events
-    where session_id = $1 and type = 'agent.thread_context_compacted' order by seq desc limit 1
-  )
-  select * from compaction
-  union all (
-    select ${columnsOfEvents} from session_events
-    where session_id = $1 and not exists (select from compaction) order by seq limit $2
-  )`
-
-const keptText = `
-  select * from (
-    select ${columnsOfEvents} from session_events where session_id = $1 and seq = any ($3)
-    union all (select ${columnsOfEvents} from session_events where session_id = $1 and seq >= $2 order by seq limit $4)
-  ) kept order by seq`
-
 const pageText = `
-  select ${columnsOfEvents} from session_events where session_id = $1 and seq > $2 order by seq limit $3`
+  select seq, id, type, payload, created_at from session_events
+  where session_id = $1 and seq > $2 order by seq limit $3`
 
 /** What one page for readers may hold: readers that do not read keep one each. */
 export const pageBytes = 256 * 1024
@@ -121,36 +102,8 @@ export function eventStore(pool: Pool) {
 
     /** Up to `limit` events after `after`, in order. */
     async page(sessionId: string, after: number, limit: number): Promise<SessionEvent[]> {
-      return [...(await this.sizedPage(sessionId, after, limit)).events]
-    },
-
-    /** The same with about what the events take. */
-    async sizedPage(sessionId: string, after: number, limit: number): Promise<SizedPage> {
-      const values = [sessionId, after, limit]
-      const { rows } = await pool.query<SizedRow>({ name: 'event_page', text: pageText, values })
-      return sized(rows)
-    },
-
-    /**
-     * The first events of a log whose conversation was never compacted, at most `limit`; of one that was compacted those that
-     * the last compaction has kept.
-     */
-    async firstOfContext(sessionId: string, limit: number): Promise<SizedPage> {
-      const first = await pool.query<SizedRow>({
-        name: 'first_of_context',
-        text: firstText,
-        values: [sessionId, limit],
-      })
-      const [only] = first.rows
-      const compaction = only && contextCompacted(toEvent(only))
-      // That of another runtime, or of none: the log is whole.
-      if (!compaction) {
-        const isForeign = only?.type === 'agent.thread_context_compacted'
-        return isForeign ? this.sizedPage(sessionId, 0, limit) : sized(first.rows)
-      }
-      const values = [sessionId, compaction.kept_from_seq, compaction.waiting_seqs, limit]
-      const { rows } = await pool.query<SizedRow>({ name: 'kept_of_context', text: keptText, values })
-      return sized(rows)
+      const { rows } = await pool.query<Row>({ name: 'event_page', text: pageText, values: [sessionId, after, limit] })
+      return rows.map(toEvent)
     },
 
     /**
@@ -266,20 +219,12 @@ export interface ListQuery {
   readonly before?: Date | undefined
 }
 
-interface Row extends Stored {
+/** An event as the table has it. */
+export interface Row extends Stored {
   readonly id: string
   readonly type: string
   readonly payload: Record<string, unknown>
 }
-
-interface SizedRow extends Row {
-  readonly bytes: number
-}
-
-const sized = (rows: readonly SizedRow[]): SizedPage => ({
-  events: rows.map(toEvent),
-  bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
-})
 
 /** An event that has its id, so that a repeated append can be recognised. */
 export interface NamedEvent {
@@ -299,7 +244,7 @@ export function columnsOf(events: readonly NamedEvent[]): unknown[] {
 }
 
 /** The one order of an event's fields, so that list and stream give the same bytes. */
-const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent => ({
+export const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent => ({
   id,
   type,
   processed_at: created_at.toISOString(),

@@ -25,6 +25,7 @@ export interface CompactTarget {
   readonly id: string
   readonly caller: Caller
   readonly model: string
+  readonly mode: 'enqueue' | 'reject'
 }
 
 interface Paused {
@@ -128,12 +129,13 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
     },
 
     /** Queues a request to compact the conversation, inside a transaction; the id of its place in the queue. */
-    async enqueueCompaction(client: Queryable, { id: sessionId, caller, model }: CompactTarget, told: Appended[]) {
+    async enqueueCompaction(client: Queryable, target: CompactTarget, told: Appended[]): Promise<string> {
+      const { id: sessionId, caller, model, mode } = target
       const id = newId('msg')
       const by = { principal: caller.principal, keyId: caller.key?.id }
-      const given = { id, sessionId, parts: [], model, system: undefined, messageId: undefined, ...by }
+      const given = { id, sessionId, parts: [], model, system: undefined, mode, messageId: undefined, ...by }
       const message = withId({ type: 'user.compact', prompt_id: id, model })
-      const { outcome, events } = await prompts.accept(client, { ...given, mode: 'enqueue' }, message, maxWaiting)
+      const { outcome, events } = await prompts.accept(client, given, message, maxWaiting)
       const refusal = refusals[outcome]
       if (refusal) throw refusal()
       await prompts.setKind(client, id, 'compact')

@@ -43,7 +43,7 @@ export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boo
   const { conversation, last } = await conversationOf(context)
   const left = Math.max(0, Math.floor(input * (1 - summaryShare)) - fixed - pending)
   const newest = reason === 'request' ? 0 : Math.min(left, Math.floor(input * newestShare))
-  const cut = cutOf(conversation, { kept: Math.min(kept, left), newest })
+  const cut = cutOf(conversation.said, { kept: Math.min(kept, left), newest })
   if (!cut) return true
   const said = yield* summarize(run, { wish, conversation, cut })
   if (!said) return false
@@ -54,8 +54,8 @@ export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boo
     kept_from_seq: cut.from ?? last + 1,
     waiting_seqs: conversation.waitingAt(cut.from ?? last + 1),
     prompt_ids: (await context.prompts()).map(({ id }) => id).filter(id => conversation.includes(id)),
-    tokens_before: conversation.tokens(fixed),
-    tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.tokensFrom(cut.at),
+    tokens_before: conversation.said.tokens(fixed),
+    tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.said.tokensFrom(cut.at),
     reason,
   }
   yield [...said.events, { type: 'agent.thread_context_compacted', ...compaction }, ...(wish.end ?? [])]
@@ -68,7 +68,7 @@ export async function* compactAfterRefusal(run: Run, prompt: RunPrompt): AsyncGe
   const fixed = fixedOf(run, prompt)
   const limits = limitsOf(run, prompt)
   // Three quarters of what was too much: the window may be smaller than anybody has stated.
-  const input = Math.min(limits.input, Math.floor(run.conversation.tokens(fixed) * 0.75))
+  const input = Math.min(limits.input, Math.floor(run.conversation.said.tokens(fixed) * 0.75))
   const kept = Math.min(limits.kept, Math.floor(input / 4))
   return yield* compact(run, { prompt, fixed, pending: 0, input, kept, reason: 'auto' })
 }
@@ -77,7 +77,7 @@ export async function* compactAfterRefusal(run: Run, prompt: RunPrompt): AsyncGe
 export async function* compactOnRequest(run: Run): AsyncGenerator<Events> {
   const { prompt, context } = run
   if (context.signal.aborted || context.isDraining()) return
-  if (run.conversation.entries.length === 0) {
+  if (run.conversation.said.size === 0) {
     yield [
       idle({ type: 'end_turn' }, { type: 'nothing_to_compact', message: 'nothing was said since the last compaction' }),
     ]
@@ -125,7 +125,7 @@ async function* summarize(
   { wish, conversation, cut }: Summarized,
 ): AsyncGenerator<Events, Summary | undefined> {
   const { prompt, input } = wish
-  const messages = conversation.messagesTo(cut.at)
+  const messages = conversation.said.messagesTo(cut.at)
   const words = Math.max(100, Math.min(maxWords, Math.floor(input * summaryShare * 0.6)))
   let room = input
   for (let count = 0; count < maxRequests; count++) {

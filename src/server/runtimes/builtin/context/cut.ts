@@ -1,4 +1,4 @@
-import type { Conversation } from '../conversation.ts'
+import type { Transcript } from './transcript.ts'
 
 /** Where the part of a conversation ends that a summary takes the place of. */
 export interface Cut {
@@ -14,14 +14,14 @@ export interface Cut {
  * nothing would go.
  */
 export function cutOf(
-  conversation: Pick<Conversation, 'steps' | 'entries' | 'tokensFrom'>,
+  said: Pick<Transcript, 'steps' | 'size' | 'tokensFrom'>,
   { kept, newest }: { readonly kept: number; readonly newest: number },
 ): Cut | undefined {
-  const { steps, entries } = conversation
-  if (entries.length === 0) return undefined
-  const inside = steps.filter(({ at }) => at > 0 && at < entries.length)
+  const { steps, size } = said
+  if (size === 0) return undefined
+  const inside = steps.filter(({ at }) => at > 0 && at < size)
   const last = inside.at(-1)
-  const fitting = inside.find(({ at }) => conversation.tokensFrom(at) <= kept)
-  const step = fitting ?? (last && conversation.tokensFrom(last.at) <= newest ? last : undefined)
-  return step ? { at: step.at, from: step.seq } : { at: entries.length, from: undefined }
+  const fitting = inside.find(({ at }) => said.tokensFrom(at) <= kept)
+  const step = fitting ?? (last && said.tokensFrom(last.at) <= newest ? last : undefined)
+  return step ? { at: step.at, from: step.seq } : { at: size, from: undefined }
 }

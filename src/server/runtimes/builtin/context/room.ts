@@ -29,20 +29,23 @@ const worthSummary = 0.1
  * Undefined when the run has ended, or has to be handed over.
  */
 export async function* makeRoom(run: Run, { prompt, joined }: Next): AsyncGenerator<Events, Room | undefined> {
-  const { conversation, context } = run
+  const {
+    context,
+    conversation: { said },
+  } = run
   const limits = limitsOf(run, prompt)
   const fixed = estimateInputTokens(bodyOf(run, prompt, []))
   const pending = joined.flatMap(({ parts }) => parts).reduce((sum, { text }) => sum + estimateTextTokens(text), 0)
-  const tokens = conversation.tokens(fixed) + pending
+  const tokens = said.tokens(fixed) + pending
   if (tokens <= limits.input) return {}
 
-  const trim = trimOf(conversation, limits.kept)
+  const trim = trimOf(said, limits.kept)
   if (trim && tokens - trim.saves <= limits.input * roomAfterTrimming) return { trimmed_until: trim.until }
   if (limits.window !== undefined && fixed + pending > limits.window) {
     yield [failed('compaction_limit_reached_error', tooMuch({ prompt, fixed, pending, window: limits.window }))]
     return undefined
   }
-  if (conversation.tokensFrom(0) < limits.input * worthSummary) return {}
+  if (said.tokensFrom(0) < limits.input * worthSummary) return {}
   if (!(yield* compact(run, { prompt, fixed, pending, input: limits.input, kept: limits.kept, reason: 'auto' }))) {
     return undefined
   }

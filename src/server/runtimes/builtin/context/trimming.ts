@@ -1,4 +1,4 @@
-import type { Conversation } from '../conversation.ts'
+import type { Transcript } from './transcript.ts'
 
 /** Up to which tool result the older ones are trimmed. */
 export interface Trim {
@@ -12,7 +12,7 @@ export interface Trim {
  * Trims all results but the newest ones, of `kept` tokens together: seldom and many at once, since a provider's prompt cache ends
  * where a request begins to differ. Results that no model has seen yet stay. Undefined when there is nothing to trim.
  */
-export function trimOf({ wholeResults }: Pick<Conversation, 'wholeResults'>, kept: number): Trim | undefined {
+export function trimOf({ wholeResults }: Pick<Transcript, 'wholeResults'>, kept: number): Trim | undefined {
   let left = kept
   const newest = wholeResults.findLastIndex(({ tokens }) => {
     left -= tokens

@@ -1,0 +1,143 @@
+import type { ContextCompacted, NewEvent } from '../../../../contract/events.ts'
+import { type Block, type Entry, type Message, messagesOf, summaryOf, tokensOfBlock, trimmed } from './blocks.ts'
+
+/** Where a model request begins: no tool call is open there. */
+export interface Step {
+  /** Number of the event that begins it. */
+  readonly seq: number
+  /** How many entries of the conversation come before it. */
+  readonly at: number
+}
+
+/** A tool result that a model has seen, and that is whole. */
+export interface WholeResult {
+  /** Of its tool call. */
+  readonly id: string
+  readonly tokens: number
+  /** Tokens less once it is trimmed. */
+  readonly saves: number
+}
+
+/** The number of an event; infinite for one whose number is not known here. */
+export const seqOf = ({ seq }: NewEvent): number => (typeof seq === 'number' ? seq : Number.POSITIVE_INFINITY)
+
+/** What was said in a conversation, as the next model request has it, and how many tokens that is. */
+export class Transcript {
+  #summary: Entry | undefined
+  #entries: Entry[] = []
+  #steps: Step[] = []
+  /** Of the tool results among so many entries only placeholders are left. */
+  #trimmedTo = 0
+  /** What the provider has counted for the last request and its answer. */
+  #counted: number | undefined
+  /** An estimate of what has come since. */
+  #since = 0
+  #isAsCompacted = false
+
+  /** As the next model request has it. */
+  get messages(): Message[] {
+    return this.messagesTo(this.#entries.length)
+  }
+
+  /** The summary, if there is one, and the first `count` entries. */
+  messagesTo(count: number): Message[] {
+    const entries = this.#entries.slice(0, count).map(({ role }, at) => ({ role, block: this.#sent(at) }))
+    return messagesOf(this.#summary ? [this.#summary, ...entries] : entries)
+  }
+
+  /** How many blocks it has besides the summary. */
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** The model requests since the last compaction, and those that it kept. */
+  get steps(): readonly Step[] {
+    return this.#steps
+  }
+
+  /** True when nothing was said since the conversation was compacted. */
+  get isAsCompacted(): boolean {
+    return this.#isAsCompacted
+  }
+
+  /**
+   * Tokens of the next request: what was counted for the last one, and an estimate of the rest. `fixed`: those of the system
+   * prompt and the tools.
+   */
+  tokens(fixed: number): number {
+    if (this.#counted !== undefined) return this.#counted + this.#since
+    return fixed + (this.#summary?.tokens ?? 0) + this.tokensFrom(0)
+  }
+
+  /** An estimate for the entries from a place on. */
+  tokensFrom(place: number): number {
+    let tokens = 0
+    for (let at = place; at < this.#entries.length; at++) tokens += this.#tokensAt(at)
+    return tokens
+  }
+
+  /** Oldest first. */
+  get wholeResults(): readonly WholeResult[] {
+    const seen = this.#entries.findLastIndex(({ role }) => role === 'assistant')
+    return this.#entries.slice(this.#trimmedTo, Math.max(seen, 0)).flatMap(({ block, tokens }) => {
+      if (block['type'] !== 'tool_result') return []
+      return [{ id: String(block['tool_use_id']), tokens, saves: Math.max(0, tokens - tokensOfBlock(trimmed(block))) }]
+    })
+  }
+
+  say(role: Message['role'], block: Block, event: NewEvent): void {
+    const tokens = tokensOfBlock(block)
+    this.#entries.push({ role, block, seq: seqOf(event), tokens })
+    this.#since += tokens
+    this.#isAsCompacted = false
+  }
+
+  beginStep(event: NewEvent): void {
+    this.#steps.push({ seq: seqOf(event), at: this.#entries.length })
+  }
+
+  /** Leaves placeholders of all results up to that of a tool call. */
+  trimUntil(toolUseId: string): void {
+    const end = this.#entries.findLastIndex(({ block }) => block['tool_use_id'] === toolUseId) + 1
+    const before = this.tokensFrom(0)
+    this.#trimmedTo = Math.max(this.#trimmedTo, end)
+    this.#since -= before - this.tokensFrom(0)
+  }
+
+  /** Takes over what the provider has counted for the last request and its answer. */
+  count(tokens: number): void {
+    this.#counted = tokens
+    this.#since = 0
+  }
+
+  compact({ summary, kept_from_seq: from }: ContextCompacted): void {
+    const block = summaryOf(summary)
+    const kept = this.#entries.filter(({ seq }) => seq >= from)
+    const dropped = this.#entries.length - kept.length
+    this.#summary = { role: 'user', block, seq: 0, tokens: tokensOfBlock(block) }
+    this.#entries = kept
+    this.#steps = this.#steps.filter(({ seq }) => seq >= from).map(({ seq, at }) => ({ seq, at: at - dropped }))
+    this.#trimmedTo = Math.max(0, this.#trimmedTo - dropped)
+    this.#counted = undefined
+    this.#since = 0
+    this.#isAsCompacted = true
+  }
+
+  #sent(at: number): Block {
+    const block = this.#entries[at]?.block ?? {}
+    return this.#isTrimmed(at) ? trimmed(block) : block
+  }
+
+  #tokensAt(at: number): number {
+    const entry = this.#entries[at]
+    if (!entry) return 0
+    return this.#isTrimmed(at) ? tokensOfBlock(trimmed(entry.block)) : entry.tokens
+  }
+
+  /** A result that is shorter than its placeholder stays. */
+  #isTrimmed(at: number): boolean {
+    const entry = this.#entries[at]
+    if (at >= this.#trimmedTo || entry?.block['type'] !== 'tool_result') return false
+    return tokensOfBlock(trimmed(entry.block)) < entry.tokens
+  }
+}
