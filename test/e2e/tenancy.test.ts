@@ -95,7 +95,9 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     const session_id = await newSession()
     if (path.includes('permission_id')) return { session_id, permission_id: await openQuestion(session_id) }
     if (path.includes('message_id')) return { session_id, message_id: await queuedMessage(session_id) }
-    return /prompt_id|(message|summarize)$/.test(path) ? { session_id, prompt_id: await waitingPrompt(session_id) } : { session_id }
+    return /prompt_id|(message|summarize)$/.test(path)
+      ? { session_id, prompt_id: await waitingPrompt(session_id) }
+      : { session_id }
   },
   '/api/approvals/{approval_id}': async () => ({ approval_id: await openQuestion(await newSession()) }),
   '/permission/{request_id}': async () => ({ request_id: await openQuestion(await newSession()) }),

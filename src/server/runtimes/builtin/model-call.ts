@@ -3,7 +3,6 @@ import type { BudgetReached } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
 import type { Call, Outcome, Sink } from '../../gateway/core/call.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { reasonOfText } from '../../gateway/passthrough/answers.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { listOf, recordOf } from '../../platform/json.ts'
@@ -191,7 +190,6 @@ const brokenBy = ({ type, message }: NonNullable<Answer['error']>): ModelFailure
   type: typesOfErrors[type] ?? 'model_request_failed_error',
   message,
   isPassing: !finalErrors.has(type),
-  isTooLong: finalErrors.has(type) && reasonOfText(`${type} ${message}`) === 'context_window',
 })
 
 interface Refusal {

@@ -1,6 +1,5 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { ModelLimits } from '../../gateway/pricing/price-book.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
@@ -13,7 +12,7 @@ import type { Conversation } from './conversation.ts'
 export interface BuiltinDeps {
   readonly gateway: Pick<Gateway, 'call' | 'echoes'>
   /** What is known of a model's window and of its answers. */
-  readonly modelLimits: (model: string) => ModelLimits
+  readonly modelLimits: Gateway['limits']
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>

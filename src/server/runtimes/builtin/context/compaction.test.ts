@@ -10,8 +10,8 @@ import {
   wordsOf,
 } from '../../../../../test/support/small-window.ts'
 import { contextCompacted, type SessionEvent } from '../../../../contract/events.ts'
-import type { ModelLimits } from '../../../gateway/pricing/price-book.ts'
 import { builtinRuntime } from '../runtime.ts'
+import type { ModelLimits } from './limits.ts'
 
 const filler = 'There is more to say about this than fits into one line, and so it goes on for a while. '.repeat(3)
 const window = 4_000

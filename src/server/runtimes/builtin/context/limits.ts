@@ -1,7 +1,10 @@
-import type { ModelLimits } from '../../../gateway/pricing/price-book.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
 import { countOf, type Json, recordOf } from '../../../platform/json.ts'
 import type { RunPrompt } from '../../runtime.ts'
 import type { Run } from '../run.ts'
+
+/** What is known of a model's window and of its answers. */
+export type ModelLimits = ReturnType<Gateway['limits']>
 
 /** How much of a model's window a session uses, in tokens. */
 export interface ContextLimits {
