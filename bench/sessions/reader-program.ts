@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { bindLifetime } from '../program.ts'
 import type { Server } from '../server.ts'
+import { lastSeq } from './turns.ts'
 
 /** What readers got in their time. */
 export interface Received {
@@ -35,7 +36,8 @@ export async function openReaders({ url, key }: Server, { folder, sessions, read
   if (error) throw new Error(`no C compiler to build the readers (${error.message}); apt-get install gcc libc6-dev`)
   if (status !== 0) throw new Error(`cannot compile ${source}:\n${stderr}`)
   const file = join(folder, 'paths')
-  await writeFile(file, sessions.map(id => `/v1/sessions/${id}/events/stream\n`).join(''))
+  const paths = sessions.map(async id => `/v1/sessions/${id}/events/stream?after=${await lastSeq({ url, key }, id)}\n`)
+  await writeFile(file, (await Promise.all(paths)).join(''))
   const child = spawn(program, [new URL(url).port, key, `${readers}`, `${seconds}`, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -29,7 +29,7 @@ interface Cost {
 
 /** Runs prompts at a steady rate with readers at the streams, and without any. */
 async function play({ folder, say }: Place, { sessions, readers, prompts }: Scene): Promise<Cost> {
-  const config = JSON.stringify({ limits: { max_streams_per_key: readers + 10, max_streams: readers + 10 } })
+  const config = JSON.stringify({ limits: { max_streams: readers + 100 } })
   const server = await startServer({ dataDir: join(folder, `data-${readers}`), config })
   try {
     const agentId = await createAgent(server, 'text')
@@ -69,7 +69,7 @@ async function promptAll(
   for (let at = 0; (at / prompts) * 1_000 < forMs; at++) {
     const id = ids[at % ids.length] ?? ''
     sent.push(sendPrompt(server, id, `Say number ${at}.`))
-    await sleep(startedAt + ((at + 1) / prompts) * 1_000 - performance.now())
+    await sleep(Math.max(0, startedAt + ((at + 1) / prompts) * 1_000 - performance.now()))
   }
   await Promise.all(sent)
 }

@@ -1,4 +1,5 @@
 import { endsRun } from '../../src/contract/events.ts'
+import type { Target } from '../../test/support/send.ts'
 import { createSession, sendPrompt, succeeded } from '../demo-session.ts'
 import { followSession } from '../event-feed.ts'
 import type { Server } from '../server.ts'
@@ -20,8 +21,7 @@ export async function runTurns(servers: readonly Server[], sessions: readonly st
 
 /** Runs turns in one session. */
 export async function turnsOf(server: Server, sessionId: string, turns: number): Promise<void> {
-  const last = await succeeded(server, `GET /v1/sessions/${sessionId}/events?limit=1&order=desc`)
-  const feed = await followSession(server, sessionId, last.json<{ data: { seq: number }[] }>().data[0]?.seq)
+  const feed = await followSession(server, sessionId, await lastSeq(server, sessionId))
   let seen = 0
   for (let turn = 0; turn < turns; turn++) {
     const ended = feed.next(seen, endsRun)
@@ -30,4 +30,10 @@ export async function turnsOf(server: Server, sessionId: string, turns: number):
     seen = feed.arrivals.length
   }
   feed.close()
+}
+
+/** The number of the newest event. */
+export async function lastSeq(server: Target, sessionId: string): Promise<number> {
+  const page = await succeeded(server, `GET /v1/sessions/${sessionId}/events?limit=1&order=desc`)
+  return page.json<{ data: { seq: number }[] }>().data[0]?.seq ?? 0
 }
