@@ -39,6 +39,11 @@ export const contextOver = (log: readonly NewEvent[], changes: Partial<RunContex
   async *history() {
     yield* log as SessionEvent[]
   },
+  async fold({ begin, add, copy }) {
+    const state = begin()
+    for (const event of log as SessionEvent[]) add(state, event)
+    return { state: copy(state), last: (log as SessionEvent[]).at(-1)?.seq ?? 0 }
+  },
   prompts: async () => [prompt],
   payer: async ({ principal }) => ({ principal, key: undefined }),
   preview: () => undefined,

@@ -112,6 +112,11 @@ export function runRig(first: RunSession = sessionWith()) {
         history: async function* () {
           yield* [...log]
         },
+        async fold({ begin, add }) {
+          const state = begin()
+          for (const event of log) add(state, event)
+          return { state, last: log.at(-1)?.seq ?? 0 }
+        },
         prompts: async () => [prompt],
         payer: async ({ principal }) => ({ principal, key: undefined }),
         preview: (eventId, text) => void previews.push({ eventId, text }),

@@ -12,6 +12,7 @@ import { runStore } from '../../src/server/sessions/engine/run-store.ts'
 import { Runner } from '../../src/server/sessions/engine/runner.ts'
 import { createEventLog } from '../../src/server/sessions/log/event-log.ts'
 import { eventStore } from '../../src/server/sessions/log/event-store.ts'
+import { FoldCache } from '../../src/server/sessions/log/fold-cache.ts'
 import { HistoryCache } from '../../src/server/sessions/log/history-cache.ts'
 import { historyStore } from '../../src/server/sessions/log/history-store.ts'
 import { LiveEvents } from '../../src/server/sessions/log/live-events.ts'
@@ -100,10 +101,12 @@ export function createEngine(
   const reads = { find: async () => undefined, version: async () => undefined }
   const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
   const histories = new HistoryCache()
+  const folds = new FoldCache()
   const shared = {
     runs: runRows,
     history: historyStore(pool),
     histories,
+    folds,
     sessions,
     prompts,
     pauses,

@@ -24,6 +24,7 @@ import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
 import { createEventLog } from '../sessions/log/event-log.ts'
 import { eventStore } from '../sessions/log/event-store.ts'
+import { FoldCache } from '../sessions/log/fold-cache.ts'
 import { HistoryCache } from '../sessions/log/history-cache.ts'
 import { historyStore } from '../sessions/log/history-store.ts'
 import { LiveEvents } from '../sessions/log/live-events.ts'
@@ -98,6 +99,7 @@ export function composeSessions(needs: Needs) {
     approvals: approvalRows,
     history: historyStore(pool),
     histories: new HistoryCache(),
+    folds: new FoldCache(),
     eventLog,
     live,
     keys,

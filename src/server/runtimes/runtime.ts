@@ -79,6 +79,22 @@ export interface Decision {
   readonly message: string | undefined
 }
 
+/** How a runtime reads logs. One session has one reading. */
+export interface Reading<State> {
+  readonly begin: () => State
+  readonly add: (state: State, event: SessionEvent) => void
+  /** One that changes by itself. */
+  readonly copy: (state: State) => State
+  /** About what it takes, as JSON. */
+  readonly bytesOf: (state: State) => number
+}
+
+export interface Folded<State> {
+  readonly state: State
+  /** Number of the last event in it; 0 for an empty log. */
+  readonly last: number
+}
+
 /** What the engine lends to a run. */
 export interface RunContext {
   /** Model calls are booked under it. */
@@ -89,11 +105,12 @@ export interface RunContext {
   readonly isStopped: () => boolean
   /** True once the process wants to hand the session over: end between two steps, without a last event. */
   readonly isDraining: () => boolean
-  /**
-   * The session's log so far, in order. For a runtime with the capability `compaction` without what the last compaction stands
-   * for.
-   */
+  /** The session's log so far, in order. */
   readonly history: () => AsyncIterable<SessionEvent>
+  /**
+   * What the log so far says to a reading, from what the last compaction has kept on. Between two runs only the events since are read.
+   */
+  readonly fold: <State>(reading: Reading<State>) => Promise<Folded<State>>
   /** All prompts of this run, in order: the first one, and those that asked to join the turn meanwhile. */
   readonly prompts: () => Promise<readonly RunPrompt[]>
   /** Who pays for model calls of a prompt; undefined when the key that queued it was revoked or has expired. */

@@ -39,7 +39,7 @@ interface Waiting {
  */
 export class Conversation {
   /** What was said. */
-  readonly said = new Transcript()
+  readonly said: Transcript
   readonly #prompts = new Map<string, Waiting>()
   readonly #included = new Set<string>()
   /** Numbers of messages of prompts, and of the requests with which they entered. */
@@ -50,6 +50,25 @@ export class Conversation {
   #openRequest: { readonly id: string | undefined; readonly isSummary: boolean } | undefined
   #failed: FailedTries | undefined
   #usage: UsageTotals = noUsage
+
+  constructor(said = new Transcript()) {
+    this.said = said
+  }
+
+  /** One that changes by itself. */
+  copy(): Conversation {
+    const copy = new Conversation(this.said.copy())
+    for (const [id, prompt] of this.#prompts) copy.#prompts.set(id, prompt)
+    for (const id of this.#included) copy.#included.add(id)
+    for (const [id, use] of this.#open) copy.#open.set(id, use)
+    for (const id of this.#asked) copy.#asked.add(id)
+    copy.#taken = [...this.#taken]
+    copy.#isWaiting = this.#isWaiting
+    copy.#openRequest = this.#openRequest
+    copy.#failed = this.#failed
+    copy.#usage = this.#usage
+    return copy
+  }
 
   add(event: NewEvent): void {
     if (endsRun(event) && !budgetReached(event)) this.#prompts.delete(String(event['prompt_id']))

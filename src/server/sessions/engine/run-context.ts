@@ -1,7 +1,8 @@
-import type { SessionEvent } from '../../../contract/events.ts'
+import { contextCompacted, type SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
-import type { Decision, RunContext, Runtime } from '../../runtimes/runtime.ts'
+import type { Decision, Folded, Reading, RunContext, Runtime } from '../../runtimes/runtime.ts'
 import { FenceLost, whileHeld } from '../log/event-log.ts'
+import type { FoldCache } from '../log/fold-cache.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
 import type { HistoryStore } from '../log/history-store.ts'
 import type { LiveEvents } from '../log/live-events.ts'
@@ -19,6 +20,7 @@ export interface ContextDeps {
   readonly approvals: ApprovalStore
   readonly history: HistoryStore
   readonly histories: HistoryCache
+  readonly folds: FoldCache
   readonly live: LiveEvents
   readonly keys: Pick<Keys, 'byId'>
   /** Told when a session begins to wait for people, and when it does not any more. */
@@ -34,7 +36,7 @@ export interface OneRun {
   readonly signal: AbortSignal
   /** Aborts when the process wants to hand its sessions over. */
   readonly draining: AbortSignal
-  readonly runtime: Pick<Runtime, 'parks' | 'capabilities'>
+  readonly runtime: Pick<Runtime, 'parks'>
   /** The time in which it works. */
   readonly clock: RunClock
   /** Called when the run ends because it waits: what it waits for stands in table `waits`. */
@@ -47,10 +49,11 @@ const historyPage = 500
 
 /** What the engine lends to a run, under the fence of its owner. */
 export function contextOf(
-  { prompts, sessions, approvals, history, histories, live, keys, onAsking, wakeLater }: ContextDeps,
+  deps: ContextDeps,
   held: HeldSession,
   { runId, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
+  const { prompts, sessions, approvals, live, keys, onAsking, wakeLater } = deps
   const previewed = new Set<string>()
   let questions = 0
   const asking = async <T>(wait: Promise<T>): Promise<T> => {
@@ -71,7 +74,8 @@ export function contextOf(
     return decision
   }
   return {
-    history: () => historyOf({ history, histories }, held, runtime.capabilities.compaction),
+    history: () => historyOf(deps, held),
+    fold: reading => foldOf(deps, held, reading),
     async prompts() {
       const all = await whileHeld(held, () => prompts.join(held, runId))
       onPrompts(all)
@@ -110,24 +114,38 @@ export function contextOf(
   }
 }
 
-/** `isCompactable`: what the last compaction of the conversation stands for is left out. */
-async function* historyOf(
-  { history, histories }: Pick<ContextDeps, 'history' | 'histories'>,
-  held: HeldSession,
-  isCompactable: boolean,
-): AsyncGenerator<SessionEvent> {
+async function* historyOf({ history, histories }: ContextDeps, held: HeldSession): AsyncGenerator<SessionEvent> {
   const { sessionId } = held
   const known = histories.eventsOf(sessionId)
   yield* known
-  for (let after = known.at(-1)?.seq; ; ) {
-    const page = await whileHeld(held, () =>
-      after === undefined && isCompactable
-        ? history.firstKept(sessionId, historyPage)
-        : history.after(sessionId, after ?? 0, historyPage),
-    )
-    histories.add(sessionId, page, { after, isCompactable })
+  for (let after = known.at(-1)?.seq ?? 0; ; ) {
+    const page = await whileHeld(held, () => history.after(sessionId, after, historyPage))
+    histories.add(sessionId, page)
     yield* page.events
     if (page.events.length < historyPage) return
-    after = page.events.at(-1)?.seq
+    after = page.events.at(-1)?.seq ?? after
   }
+}
+
+/** Goes on where the last run in this process ended, or begins with what the last compaction has kept. */
+async function foldOf<State>(
+  { history, folds }: ContextDeps,
+  held: HeldSession,
+  reading: Reading<State>,
+): Promise<Folded<State>> {
+  const { sessionId } = held
+  const known = folds.take(sessionId)
+  const state = known ? (known.state as State) : reading.begin()
+  let { last, bytes } = known ?? { last: undefined, bytes: 0 }
+  for (;;) {
+    const { events, bytes: more } = await whileHeld(held, () =>
+      last === undefined ? history.firstKept(sessionId, historyPage) : history.after(sessionId, last, historyPage),
+    )
+    for (const event of events) reading.add(state, event)
+    bytes = events.some(contextCompacted) ? reading.bytesOf(state) : bytes + more
+    last = events.at(-1)?.seq ?? last
+    if (events.length < historyPage) break
+  }
+  folds.put(sessionId, { state, last: last ?? 0, bytes })
+  return { state: reading.copy(state), last: last ?? 0 }
 }

@@ -1,4 +1,4 @@
-import { type ContextCompacted, contextCompacted, isKeptBy, type SessionEvent } from '../../../contract/events.ts'
+import type { SessionEvent } from '../../../contract/events.ts'
 
 /** Events of a log that follow on each other, and about what they take. */
 export interface SizedPage {
@@ -7,26 +7,17 @@ export interface SizedPage {
   readonly bytes: number
 }
 
-/** Where a page belongs. */
-interface Place {
-  /** Number of the event before it; undefined: it is the beginning. */
-  readonly after: number | undefined
-  /** Only what the last compaction of the conversation has kept stays. */
-  readonly isCompactable: boolean
-}
-
 interface History {
-  readonly events: readonly SessionEvent[]
-  readonly bytes: number
+  readonly events: SessionEvent[]
+  bytes: number
 }
 
 /** As JSON: objects take about twice as much, so that 64 MB are in use at most. */
 const defaultMaxBytes = 32 * 1024 * 1024
 
 /**
- * The logs of sessions that ran in this process last: from their first event on, or what their last compaction has kept. A log
- * only grows, so that what is here is true whoever has run the session since: the rest is behind it in the table. Those that were
- * used last stay.
+ * The logs of sessions that ran in this process last, from their first event on. A log only grows, so that what is here is true
+ * whoever has run the session since: the rest is behind it in the table. Those that were used last stay.
  */
 export class HistoryCache {
   readonly #maxBytes: number
@@ -51,17 +42,13 @@ export class HistoryCache {
     return [...history.events]
   }
 
-  /**
-   * Keeps the events right behind those that are known, or those with which a history begins; others are left out, and so is a
-   * log that is too long for all.
-   */
-  add(sessionId: string, { events, bytes }: SizedPage, { after, isCompactable }: Place): void {
-    const known = this.#histories.get(sessionId)
-    if (events.length === 0 || known?.events.at(-1)?.seq !== after) return
-    const compaction = isCompactable ? events.map(contextCompacted).findLast(Boolean) : undefined
-    const all = { events: [...(known?.events ?? []), ...events], bytes: (known?.bytes ?? 0) + bytes }
-    const history = compaction ? keptBy(compaction, all.events) : all
-    this.#bytes += history.bytes - (known?.bytes ?? 0)
+  /** Keeps the events right behind those that are known; others are left out, and so is a log that is too long for all. */
+  add(sessionId: string, { events, bytes }: SizedPage): void {
+    const history = this.#histories.get(sessionId) ?? { events: [], bytes: 0 }
+    if (events[0]?.seq !== history.events.length + 1) return
+    for (const event of events) history.events.push(event)
+    history.bytes += bytes
+    this.#bytes += bytes
     this.#histories.delete(sessionId)
     this.#histories.set(sessionId, history)
     for (const [oldest] of this.#histories) {
@@ -74,10 +61,4 @@ export class HistoryCache {
     this.#bytes -= this.#histories.get(sessionId)?.bytes ?? 0
     this.#histories.delete(sessionId)
   }
-}
-
-/** What a compaction has kept. Only pages say what they take, so that it is measured. */
-function keptBy(compaction: ContextCompacted, events: readonly SessionEvent[]): History {
-  const kept = events.filter(({ seq }) => isKeptBy(compaction, seq))
-  return { events: kept, bytes: kept.reduce((sum, event) => sum + JSON.stringify(event).length, 0) }
 }

@@ -1,6 +1,6 @@
-import type { ContextCompacted, NewEvent, SessionEvent } from '../../../../contract/events.ts'
+import type { ContextCompacted, NewEvent } from '../../../../contract/events.ts'
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
-import { idle, type RunContext, type RunPrompt } from '../../runtime.ts'
+import { idle, type Reading, type RunContext, type RunPrompt } from '../../runtime.ts'
 import type { Answer } from '../answer.ts'
 import { modelUsage } from '../answer-events.ts'
 import { Conversation } from '../conversation.ts'
@@ -90,15 +90,17 @@ export async function* compactOnRequest(run: Run): AsyncGenerator<Events> {
 
 const fixedOf = (run: Run, prompt: RunPrompt): number => estimateInputTokens(bodyOf(run, prompt, []))
 
+const reading: Reading<Conversation> = {
+  begin: () => new Conversation(),
+  add: (conversation, event) => conversation.add(event),
+  copy: conversation => conversation.copy(),
+  bytesOf: conversation => JSON.stringify(conversation.said.messages).length,
+}
+
 /** The conversation that the log tells, and the number of the last event that was read for it. */
-export async function conversationOf({ history }: Pick<RunContext, 'history'>) {
-  const conversation = new Conversation()
-  let last: SessionEvent | undefined
-  for await (const event of history()) {
-    conversation.add(event)
-    last = event
-  }
-  return { conversation, last: last?.seq ?? 0 }
+export async function conversationOf({ fold }: Pick<RunContext, 'fold'>) {
+  const { state: conversation, last } = await fold(reading)
+  return { conversation, last }
 }
 
 interface Summarized {

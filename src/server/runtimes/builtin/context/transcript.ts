@@ -34,6 +34,19 @@ export class Transcript {
   #since = 0
   #isAsCompacted = false
 
+  /** One that changes by itself. */
+  copy(): Transcript {
+    const copy = new Transcript()
+    copy.#summary = this.#summary
+    copy.#entries = [...this.#entries]
+    copy.#steps = [...this.#steps]
+    copy.#trimmedTo = this.#trimmedTo
+    copy.#counted = this.#counted
+    copy.#since = this.#since
+    copy.#isAsCompacted = this.#isAsCompacted
+    return copy
+  }
+
   /** As the next model request has it. */
   get messages(): Message[] {
     return this.messagesTo(this.#entries.length)
