@@ -72,7 +72,7 @@ async function resumed(id: string, times = 1): Promise<boolean> {
 
 const rowOf = async (promptId: string) => {
   const text = `
-    select state, kind as held_by, run_id, held_times, needs_usd, extract(epoch from not_before - clock_timestamp())::float8 as rest
+    select state, waits.kind as held_by, run_id, held_times, needs_usd, extract(epoch from not_before - clock_timestamp())::float8 as rest
     from prompts left join waits on prompt_id = id where id = $1`
   const { rows } = await pool.query<{ state: string; held_by: string | null; held_times: number; rest: number }>(text, [
     promptId,
