@@ -6,6 +6,7 @@ import type { Notifications } from '../../src/server/db/notifications.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { type Batch, idle, type RunContext, type Runtime } from '../../src/server/runtimes/runtime.ts'
+import { createCompactionRequests } from '../../src/server/sessions/compaction-request.ts'
 import { leaseStore } from '../../src/server/sessions/engine/lease-store.ts'
 import { Leases } from '../../src/server/sessions/engine/leases.ts'
 import { runStore } from '../../src/server/sessions/engine/run-store.ts'
@@ -55,6 +56,8 @@ interface Process {
   readonly workspaces?: Pick<Workspaces, 'restore' | 'capture'>
   /** Whether the runtime's runs may end where they wait for people. */
   readonly parks?: true
+  /** Takes the place of the runtime that plays `parts`. */
+  readonly over?: Runtime
 }
 
 /** The engine of one process over a runtime that plays `parts`. Wake-ups are the test's to deliver. */
@@ -69,6 +72,7 @@ export function createEngine(
     parks,
     logCap = endless,
     workspaces,
+    over,
   }: Process,
 ) {
   const woken = new Set<string>()
@@ -86,7 +90,7 @@ export function createEngine(
     },
     dispose: async () => undefined,
   }
-  const runtimes = registryOf(runtime as Runtime)
+  const runtimes = registryOf(over ?? (runtime as Runtime))
   const approvals = approvalStore(pool)
   const sessions = sessionStore(pool)
   const prompts = promptStore(pool)
@@ -130,6 +134,7 @@ export function createEngine(
     isPressed,
     isShort: () => false,
   })
+  const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
   const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
   const rules = createSessions({
     ...shared,
@@ -142,6 +147,7 @@ export function createEngine(
     dispose: async () => undefined,
     makeRoom: async () => false,
   })
+  const compactions = createCompactionRequests({ ...shared, pool, sessions: rules, queue, waitForPrompt })
   t.after(async () => {
     await runner.drain(0)
     await leases.stop()
@@ -152,7 +158,8 @@ export function createEngine(
     rules,
     runner,
     runs,
-    wait: createWaitForPrompt({ prompts, pauses, live }),
+    wait: waitForPrompt,
+    compactions,
     woken,
     /** Delivers the wake-ups, and waits until all work is done. */
     async settle() {
