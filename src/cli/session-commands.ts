@@ -4,7 +4,7 @@ import { mostDimensions, usageDimensions } from '../contract/usage.ts'
 import { exportAgent, importAgent } from './agent-files.ts'
 import { listAgents } from './agents.ts'
 import { someText, wholeNumber } from './parse.ts'
-import { listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
+import { compactSession, listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
 import { showUsage } from './usage.ts'
 import { type Registry, withExamples } from './world.ts'
 
@@ -26,6 +26,10 @@ export function addSessionCommands(program: Command, registry: Registry): void {
     .description('stop the running prompt; those that wait go on')
     .addArgument(sessionId())
     .action(registry.doing(({ client, out }, _, [id = '']) => stopSession(client, { sessionId: id }, out)))
+  withExamples(sessions.command('compact'), ['switchyard sessions compact ses_0199'])
+    .description('replace what was said so far by a summary; it waits in line as a prompt does')
+    .addArgument(sessionId())
+    .action(registry.doing(({ client, out }, _, [id = '']) => compactSession(client, { sessionId: id }, out)))
   const agents = program.command('agents').description('agents of the service')
   listOptions(agents.command('ls'))
     .description('list agents, newest first')

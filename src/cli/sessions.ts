@@ -130,6 +130,18 @@ export async function stopSession(
   return exitCodes.ok
 }
 
+/** `sessions compact`: queues the compaction of a conversation. */
+export async function compactSession(
+  client: Client,
+  { sessionId }: { readonly sessionId: string },
+  out: Out,
+): Promise<ExitCode> {
+  const { prompt_id } = await client.sessions.compact({ params: { session_id: sessionId } })
+  out.data({ session_id: sessionId, prompt_id })
+  out.line({ text: '✓ ', tone: 'good' }, plain('queued: the model summarizes the conversation, and goes on from there'))
+  return exitCodes.ok
+}
+
 /** Sequence number of the last event; 0 for a log without one. */
 async function lastSeq(client: Client, sessionId: string): Promise<number> {
   const query = { order: 'desc', limit: 1 } as const

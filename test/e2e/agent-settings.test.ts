@@ -97,6 +97,10 @@ test('settings that the engine could not follow are refused by their names', asy
     [{ busy_mode: 'wait' }, 'busy_mode'],
     [{ session_max_budget: 0 }, 'session_max_budget'],
     [{ pinned_version: 7 }, 'pinned_version'],
+    [{ context: 4_000 }, 'context'],
+    [{ context: { max_input_tokens: 10 } }, 'context.max_input_tokens'],
+    [{ context: { kept_tokens: -1 } }, 'context.kept_tokens'],
+    [{ context: { max_tokens: 10 } }, 'context.max_tokens'],
   ] as const) {
     for (const line of ['POST /api/agents', `PATCH /api/agents/${agent.id}`]) {
       const { status, text } = await send(service, line, { body: { ...own, config } })

@@ -111,6 +111,29 @@ const table: readonly (readonly [guarantee: string, log: readonly NewEvent[], ex
   ],
   ['a stop on request is told as an abort', [asked, runs, stopped], [...inWork, ...failed('MessageAbortedError')]],
   ['a budget that is used up is an error of the API', [asked, runs, overBudget], [...inWork, ...failed('APIError')]],
+  [
+    'a conversation that is compacted in the middle of a run is told, with a part that says so',
+    [asked, runs, { type: 'agent.thread_context_compacted', summary: 'so far', reason: 'auto' }, says],
+    [...inWork, 'message.part.updated compaction', 'session.compacted', 'message.part.updated text'],
+  ],
+  [
+    'a compaction on request is a message of the user, and one of the model with the summary',
+    [
+      { type: 'user.compact', prompt_id: 'msg_a', model: 'demo' },
+      runs,
+      { type: 'agent.thread_context_compacted', summary: 'so far', reason: 'request' },
+      ends,
+    ],
+    [
+      'message.updated user',
+      'message.part.updated compaction',
+      ...begun,
+      'message.updated assistant',
+      'message.part.updated text',
+      'session.compacted',
+      ...over,
+    ],
+  ],
   ['a title that changes is told', [{ type: 'session.updated', title: 'x' }], ['session.updated']],
   ['a deletion is the last event', [deleted], ['session.deleted']],
   [

@@ -157,3 +157,33 @@ test('thinking is shown as reasoning', () => {
     [['reasoning', 'hm']],
   )
 })
+
+test('a compaction on request is a message with its summary, and one in the middle of a run a part of its answer', () => {
+  const compacted = (reason: string): NewEvent => ({
+    type: 'agent.thread_context_compacted',
+    summary: 'so far',
+    reason,
+  })
+  const asked = { type: 'user.compact', prompt_id: 'msg_c', model: 'demo' }
+  const messages = read(
+    asks('msg_a', 'hi'),
+    runs('msg_a'),
+    compacted('auto'),
+    ends,
+    asked,
+    runs('msg_c'),
+    compacted('request'),
+    ends,
+  )
+  const shown = messages.map(({ info, parts }) => [
+    info['role'],
+    info['summary'],
+    ...parts.map(part => part['text'] ?? part['type']),
+  ])
+  assert.deepEqual(shown, [
+    ['user', undefined, 'hi'],
+    ['assistant', undefined, 'compaction'],
+    ['user', undefined, 'compaction'],
+    ['assistant', true, 'so far'],
+  ])
+})

@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import { findingsFor } from './findings.ts'
 
 test('runtimes that call models themselves name the model settings that they cannot carry', () => {
-  const config = { model_settings: { effort: 'low', temperature: 1, top_p: null } }
+  const config = { model_settings: { effort: 'low', temperature: 1, top_p: null }, context: { kept_tokens: 1 } }
   assert.deepEqual(findingsFor('builtin', { tools: [], config }), [])
   for (const spec of ['acp', 'opencode', 'cursor', 'claude_managed_agents'] as const)
     assert.deepEqual(findingsFor(spec, { tools: [], config }), [
       { field: 'config.model_settings.effort' },
       { field: 'config.model_settings.temperature' },
+      { field: 'config.context.kept_tokens' },
     ])
 })

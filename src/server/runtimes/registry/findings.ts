@@ -21,15 +21,17 @@ export function findingsFor(spec: Spec, { tools, config, environment }: Wishes):
   return [
     ...(environment === undefined ? [] : environmentFindings(spec, environment)),
     ...toolFindings({ spec, tools, servers }),
-    ...(spec === 'builtin' ? [] : settingFindings(config['model_settings'])),
+    ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(servers.length > 0 && spec !== 'claude_managed_agents' ? [noServers] : []),
   ]
 }
 
-/** Other runtimes call their models themselves. */
-const settingFindings = (settings: unknown): Finding[] =>
+/** Other runtimes call their models themselves, and keep their own context. */
+const ownSettings = ['model_settings', 'context'] as const
+
+const settingFindings = (group: string, settings: unknown): Finding[] =>
   Object.entries(recordOf(settings)).flatMap(([name, value]) =>
-    isGiven(value) ? [{ field: `config.model_settings.${name}` }] : [],
+    isGiven(value) ? [{ field: `config.${group}.${name}` }] : [],
   )
 
 const noServers: Finding = {

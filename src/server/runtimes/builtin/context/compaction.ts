@@ -28,9 +28,8 @@ interface Wish {
   readonly end?: Events
 }
 
-/** Parts of the limit of a request: the longest summary, and the newest step where that is longer than what is kept. */
+/** The longest summary, as a part of the limit of a request. */
 const summaryShare = 0.25
-const newestShare = 0.4
 const maxWords = 1_500
 
 /**
@@ -42,7 +41,8 @@ export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boo
   const { fixed, pending, input, kept, reason } = wish
   const { conversation, last } = await conversationOf(context)
   const left = Math.max(0, Math.floor(input * (1 - summaryShare)) - fixed - pending)
-  const newest = reason === 'request' ? 0 : Math.min(left, Math.floor(input * newestShare))
+  // A prompt that has no answer yet stays as it is where that leaves room for the summary.
+  const newest = reason === 'request' ? 0 : left
   const cut = cutOf(conversation.said, { kept: Math.min(kept, left), newest })
   if (!cut) return true
   const said = yield* summarize(run, { wish, conversation, cut })
