@@ -4,6 +4,7 @@ import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './events.ts'
+import { fileRoutes } from './files.ts'
 import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
@@ -45,6 +46,7 @@ export const api = {
   Skills: skillRoutes,
   Webhooks: webhookRoutes,
   Sessions: sessionRoutes,
+  Files: fileRoutes,
   Opencode: opencodeRoutes,
   Events: eventRoutes,
   ManagedAgents: managedAgentRoutes,
@@ -69,6 +71,7 @@ const groupNames: Readonly<Record<string, string>> = {
   Endpoints: 'OpenAI',
   Opencode: 'opencode',
   Events: 'Sessions',
+  Files: 'Sessions',
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',

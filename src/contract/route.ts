@@ -44,9 +44,15 @@ export interface Route {
   /** Schema per status; null for an answer without a body. */
   readonly responses: Readonly<Record<number, TSchema | null>>
   /** Content type of a success answer that is not JSON. */
-  readonly produces?: 'text/event-stream' | 'text/html' | 'text/javascript' | 'audio/mpeg'
+  readonly produces?:
+    | 'text/event-stream'
+    | 'text/html'
+    | 'text/javascript'
+    | 'audio/mpeg'
+    | 'application/octet-stream'
+    | 'application/gzip'
   /** Content type of a body that is not JSON. */
-  readonly consumes?: 'multipart/form-data'
+  readonly consumes?: 'multipart/form-data' | 'application/octet-stream'
   /** True when `format=csv` in the query gives the whole list as a file of comma-separated values. */
   readonly hasCsv?: boolean
 }

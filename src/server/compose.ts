@@ -90,7 +90,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
-  const { workspaces } = composeWorkspaces({ ...base, sandboxes, workspaceOf })
+  const { workspaces, composeFiles } = composeWorkspaces({ ...base, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness, reserve } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
@@ -116,6 +116,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     agentRows,
   })
   const { sessions, live, leases, runner, disposal, pausedSessions } = engine
+  const sessionFiles = composeFiles(engine)
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
   const { feed } = dialects
   const occasions = composeWebhooksAndSchedules({
@@ -152,7 +153,19 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runtimes,
   })
   const { app } = http
-  const parts = [database, ledger, access, calls, memories, execution, library, engine, dialects, occasions]
+  const parts = [
+    database,
+    ledger,
+    access,
+    calls,
+    memories,
+    execution,
+    library,
+    engine,
+    sessionFiles,
+    dialects,
+    occasions,
+  ]
   for (const { serve } of parts) serve(app)
 
   return {

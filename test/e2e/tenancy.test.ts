@@ -99,6 +99,13 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
       ? { session_id, prompt_id: await waitingPrompt(session_id) }
       : { session_id }
   },
+  '/api/sessions/{session_id}': async () => {
+    const session_id = await newSession()
+    const path = 'notes.txt'
+    const answer = await send(ada, `PUT /api/sessions/${session_id}/files/${path}`, { body: canary })
+    assert.equal(answer.status, 200, answer.text)
+    return { session_id, path }
+  },
   '/api/approvals/{approval_id}': async () => ({ approval_id: await openQuestion(await newSession()) }),
   '/permission/{request_id}': async () => ({ request_id: await openQuestion(await newSession()) }),
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),

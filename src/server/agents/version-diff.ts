@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, AgentFieldChange } from '../../contract/agents.ts'
-import { lineDiff } from './line-diff.ts'
+import { lineDiff } from '../platform/line-diff.ts'
 
 /** What differs between two versions of an agent, field by field; texts also line by line, `config` by its keys. */
 export function versionDiff(from: Agent, to: Agent): AgentFieldChange[] {

@@ -22,6 +22,7 @@ import { Leases } from '../sessions/engine/leases.ts'
 import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
+import { createFilesChange } from '../sessions/files-change.ts'
 import { createEventLog } from '../sessions/log/event-log.ts'
 import { eventStore } from '../sessions/log/event-store.ts'
 import { FoldCache } from '../sessions/log/fold-cache.ts'
@@ -173,6 +174,7 @@ export function composeSessions(needs: Needs) {
     runner,
     disposal,
     pausedSessions,
+    changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
     rename: sessionRows.rename,
     serve(app: FastifyInstance) {
       serveSessions(app, {

@@ -1,9 +1,15 @@
+import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
+import type { EventStore } from '../sessions/log/event-store.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { blobStore } from '../workspaces/blob-store.ts'
 import { createBlobs } from '../workspaces/blobs.ts'
 import { checkpointStore } from '../workspaces/checkpoint-store.ts'
+import { type ChangeFiles, createFileWrites } from '../workspaces/file-writes.ts'
+import { createFiles } from '../workspaces/files.ts'
+import { serveFiles } from '../workspaces/routes.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 
 interface Needs {
@@ -13,16 +19,33 @@ interface Needs {
   readonly workspaceOf: (sessionId: string) => string
 }
 
+interface FileNeeds {
+  readonly sessions: Sessions
+  readonly events: EventStore
+  readonly changeFiles: ChangeFiles
+}
+
 /** The files of sessions: what the database keeps of them, and the folders of this machine. */
 export function composeWorkspaces({ config, pool, sandboxes, workspaceOf }: Needs) {
   const blobRows = blobStore(pool)
+  const blobs = createBlobs(blobRows)
+  const checkpoints = checkpointStore(pool)
+  const limits = config.workspaces
   const workspaces = createWorkspaces({
-    checkpoints: checkpointStore(pool),
+    checkpoints,
     blobRows,
-    blobs: createBlobs(blobRows),
-    limits: config.workspaces,
+    blobs,
+    limits,
     folderOf: workspaceOf,
     makeFolder: sandboxes.makeFolder,
   })
-  return { workspaces }
+  return {
+    workspaces,
+    /** What callers read and change of them. */
+    composeFiles({ sessions, events, changeFiles }: FileNeeds) {
+      const files = createFiles({ sessions, events, checkpoints, blobs })
+      const writes = createFileWrites({ open: sessions.open, changeFiles, checkpoints, blobRows, blobs, limits })
+      return { serve: (app: FastifyInstance) => serveFiles(app, { files, writes }) }
+    },
+  }
 }

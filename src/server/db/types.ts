@@ -79,6 +79,10 @@ export interface SessionTable {
   /** The last row of `workspace_checkpoints`; null before the first. */
   checkpoint_id: string | null
   checkpoint_seq: number | null
+  forked_from_id: string | null
+  forked_from_seq: number | null
+  /** The last event of the own log that was copied. */
+  forked_at_seq: number | null
   next_seq: Generated<number>
   log_bytes: Generated<number>
   next_position: Generated<number>
@@ -114,9 +118,17 @@ export interface WorkspaceBlobTable {
   hash: Buffer
   bytes: number
   encoding: 'raw' | 'zstd'
-  data: Buffer
+  /** Null: it is in the object store. */
+  data: Buffer | null
+  object_key: string | null
   /** Since when no session is known to need it; null while one does. */
   loose_since: Date | null
+}
+
+/** Table `workspace_objects`: objects of the object store that are to be deleted. */
+export interface WorkspaceObjectTable {
+  object_key: string
+  delete_after: Date
 }
 
 /** Table `workspace_refs`: which session needs which piece. */
@@ -614,6 +626,7 @@ export interface Database {
   workspace_checkpoints: WorkspaceCheckpointTable
   workspace_blobs: WorkspaceBlobTable
   workspace_refs: WorkspaceRefTable
+  workspace_objects: WorkspaceObjectTable
   prompts: PromptTable
   session_events: SessionEventTable
   stream_tickets: StreamTicketTable

@@ -55,6 +55,7 @@ function operation(route: Route & { readonly group: string }): Record<string, un
     security: securityOf(route),
     ...((params || query) && { parameters: [...parameters('path', params), ...parameters('query', query)] }),
     ...(body && { requestBody: { required: !bodyOptional, content: { [consumes]: { schema: body } } } }),
+    ...(consumes === 'application/octet-stream' && { requestBody: { required: true, content: { [consumes]: {} } } }),
     responses: { ...successes(route), ...(access !== 'public' && failures(route)) },
   }
 }

@@ -10,7 +10,12 @@ export const fastifyPaths = ({ path, aliases = [] }: Route): string[] =>
 
 const patterns = everyPath.map(({ method, path }) => ({
   method,
-  pattern: new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  pattern: new RegExp(
+    `^${path
+      .replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
+      .replaceAll('/files/{path}', '/files/.+')
+      .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
+  ),
 }))
 
 /** The methods that the contract knows for a path; empty when there is no such path. */

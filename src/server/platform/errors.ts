@@ -62,7 +62,9 @@ export const notFound = (
     | 'delivery'
     | 'approval'
     | 'message'
-    | 'environment',
+    | 'environment'
+    | 'event'
+    | 'file',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

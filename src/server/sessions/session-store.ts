@@ -211,6 +211,15 @@ export function sessionStore(pool: Pool) {
       await on.query(text, [sessionId, fence, dataFolder])
     },
 
+    /** True while a process has the session, or a prompt of it runs or waits in the middle of its run. */
+    async isAtWork(on: PoolClient, id: string): Promise<boolean> {
+      const text = `
+        select coalesce(lease_owner is not null and lease_until > clock_timestamp(), false)
+          or exists (select from prompts p where p.session_id = s.id and p.state = 'running') as is_at_work
+        from sessions s where id = $1`
+      return (await on.query<{ is_at_work: boolean }>(text, [id])).rows[0]?.is_at_work ?? false
+    },
+
     async rename(on: PoolClient, id: string, title: string): Promise<void> {
       await on.query('update sessions set title = $2 where id = $1', [id, title])
     },

@@ -55,6 +55,13 @@ export function checkpointStore(pool: Pool) {
       await on.query(text, values)
     },
 
+    /** What a session began with; undefined unless it was forked from one with files. */
+    async first(sessionId: string): Promise<Loaded | undefined> {
+      const text = 'select forked_at_seq as seq from sessions where id = $1 and forked_at_seq is not null'
+      const { rows } = await pool.query<{ seq: number }>(text, [sessionId])
+      return rows[0] && this.at(sessionId, rows[0].seq)
+    },
+
     /** The last checkpoint at or before event `seq`, with what it holds; undefined when there is none. */
     async at(sessionId: string, seq = Number.MAX_SAFE_INTEGER): Promise<Loaded | undefined> {
       const text = `

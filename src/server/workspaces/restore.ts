@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { beneath, makeFolderAt, openFolder, type Place } from '../sandboxes/beneath.ts'
 import type { Blobs } from './blobs.ts'
 import { ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
+import type { LeftOut } from './limits.ts'
 import type { Entry, FileEntry, FolderEntry, LinkEntry, Manifest } from './manifest.ts'
 import { type Found, fileOf, scanWorkspace } from './scan.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -12,6 +13,8 @@ import { sideBySide } from './side-by-side.ts'
 interface Restoring {
   readonly blobs: Pick<Blobs, 'read'>
   readonly owner: string
+  /** What the checkpoint does not hold: it stays where it is. */
+  readonly leftOut: readonly LeftOut[]
 }
 
 /** What a restore has written. */
@@ -36,7 +39,7 @@ export async function restoreWorkspace(root: string, manifest: Manifest, restori
   const rules = ignoreRules(await ignoreTextOf(manifest, restoring))
   const { found } = await scanWorkspace(root, { rules, limits: noLimits })
   const there = new Map(found.map(entry => [entry.path, entry]))
-  await removeOthers(root, manifest, there)
+  await removeOthers(root, manifest, { there, keeps: keeping(restoring.leftOut) })
   const entries = [...manifest.values()].sort((one, other) => (one.path < other.path ? -1 : 1))
   for (const entry of entries) if (entry.kind === 'folder') await makeFolder(root, entry, owner)
   const missing = entries.filter(entry => entry.kind === 'file').filter(entry => !isThere(entry, there.get(entry.path)))
@@ -62,7 +65,7 @@ async function ownerOf(root: string): Promise<Owner> {
   return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
 }
 
-async function ignoreTextOf(manifest: Manifest, { blobs, owner }: Restoring): Promise<string> {
+async function ignoreTextOf(manifest: Manifest, { blobs, owner }: Pick<Restoring, 'blobs' | 'owner'>): Promise<string> {
   const entry = manifest.get(ignoreFile)
   const [first] = entry?.kind === 'file' ? entry.pieces : []
   return first === undefined ? '' : (await blobs.read(owner, first)).toString('utf8', 0, mostIgnoreBytes)
@@ -71,12 +74,24 @@ async function ignoreTextOf(manifest: Manifest, { blobs, owner }: Restoring): Pr
 const isThere = (entry: FileEntry, found: Found | undefined): boolean =>
   found?.kind === 'file' && entry.stat !== '' && entry.stat === found.stat && entry.size === found.size
 
+interface Others {
+  readonly there: Map<string, Found>
+  readonly keeps: (path: string) => boolean
+}
+
+/** A folder at whose entries the look had ended is named with a slash, the workspace itself with a dot. */
+function keeping(leftOut: readonly LeftOut[]): Others['keeps'] {
+  const paths = new Set(leftOut.map(({ path }) => path))
+  const folders = [...paths].filter(path => path.endsWith('/'))
+  return path => paths.has('.') || paths.has(path) || folders.some(folder => path.startsWith(folder))
+}
+
 /** Removes what the manifest does not have, or has as something else; what lies deepest goes first. */
-async function removeOthers(root: string, manifest: Manifest, there: Map<string, Found>): Promise<void> {
+async function removeOthers(root: string, manifest: Manifest, { there, keeps }: Others): Promise<void> {
   for (const [path, found] of [...there].toSorted(([one], [other]) => (one < other ? 1 : -1))) {
     const wanted = manifest.get(path)
     const stays = wanted?.kind === found.kind && (found.kind !== 'link' || isLinkTo(wanted, found))
-    if (stays) continue
+    if (stays || (wanted === undefined && keeps(path))) continue
     there.delete(path)
     await placed(root, path, async ({ folder, name = '' }) => {
       const target = join(folder.path, name)

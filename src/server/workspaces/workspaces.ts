@@ -83,7 +83,8 @@ export function createWorkspaces(deps: Deps) {
       await unmark(folder)
       await deps.makeFolder(id)
       const { left_out: leftOut, seq, changes } = loaded
-      const { manifest, files, bytes } = await restoreWorkspace(folder, loaded.manifest, { blobs, owner: owner_id })
+      const restoring = { blobs, owner: owner_id, leftOut }
+      const { manifest, files, bytes } = await restoreWorkspace(folder, loaded.manifest, restoring)
       known.set(id, { checkpointId: loaded.id, manifest, leftOut, changes })
       await markCheckpoint(folder, loaded.id)
       return { checkpointId: loaded.id, seq, leftOut, files, bytes }

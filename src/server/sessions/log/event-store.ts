@@ -147,6 +147,12 @@ export function eventStore(pool: Pool) {
       return { data: rows.map(toEvent), hasMore: (rows[0]?.found ?? 0) > rows.length }
     },
 
+    /** The number of an event; undefined when the log does not have it. */
+    async seqOfEvent(sessionId: string, id: string): Promise<number | undefined> {
+      const text = 'select seq from session_events where session_id = $1 and id = $2 order by seq limit 1'
+      return (await pool.query<{ seq: number }>(text, [sessionId, id])).rows[0]?.seq
+    },
+
     /** The number of the event that a prompt was queued with. */
     async seqOfPrompt(sessionId: string, promptId: string): Promise<number | undefined> {
       // Not the operators of JSON: they refuse a payload with the escape of NUL anywhere in it.

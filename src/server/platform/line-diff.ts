@@ -8,17 +8,18 @@ export interface DiffLine {
 const maxPairs = 1_000_000
 
 /** How `after` is made from `before`, line by line, with `context` unchanged lines around each change. */
-export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
-  const old = before.split('\n')
-  const now = after.split('\n')
+export const lineDiff = (before: string, after: string, context = 3): DiffLine[] =>
+  nearChanges(everyLine(before.split('\n'), after.split('\n')), context)
+
+/** The same with all lines. */
+export function everyLine(old: readonly string[], now: readonly string[]): DiffLine[] {
   const most = Math.min(old.length, now.length)
   let head = 0
   while (head < most && old[head] === now[head]) head++
   let tail = 0
   while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
   const changed = middle(old.slice(head, old.length - tail), now.slice(head, now.length - tail))
-  const lines = [...as('same', old.slice(0, head)), ...changed, ...as('same', old.slice(old.length - tail))]
-  return nearChanges(lines, context)
+  return [...as('same', old.slice(0, head)), ...changed, ...as('same', old.slice(old.length - tail))]
 }
 
 const as = (op: DiffLine['op'], texts: readonly string[]): DiffLine[] => texts.map(text => ({ op, text }))

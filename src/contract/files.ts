@@ -1,0 +1,124 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { DateTime, NextCursor, Nullable, pageQuery } from './schemas.ts'
+
+/** One file, folder or link of a session's workspace. */
+export const WorkspaceFile = Type.Object({
+  path: Type.String({ description: 'From the workspace on, such as src/main.ts' }),
+  type: Type.Union([Type.Literal('file'), Type.Literal('folder'), Type.Literal('link')]),
+  size: Nullable(Type.Integer({ description: 'Bytes of a file' })),
+  mode: Nullable(Type.Integer({ description: 'Permission bits of a file or folder, such as 420 for rw-r--r--' })),
+  sha256: Nullable(Type.String({ description: 'Of the content of a file, in hexadecimal digits' })),
+  modified_at: Nullable(DateTime),
+  target: Nullable(Type.String({ description: 'Where a link points' })),
+})
+export type WorkspaceFile = Static<typeof WorkspaceFile>
+
+/** As of which event the files are shown; null: nothing was stored by then. */
+export const FilesAsOf = Nullable(
+  Type.Object({
+    checkpoint_id: Type.String(),
+    seq: Type.Integer({ description: 'The event of the log that the files belong to' }),
+    created_at: DateTime,
+  }),
+)
+export type FilesAsOf = Static<typeof FilesAsOf>
+
+/** What has become of one path. `patch` is a unified diff of a text. */
+export const FileChange = Type.Object({
+  path: Type.String(),
+  change: Type.Union([Type.Literal('added'), Type.Literal('modified'), Type.Literal('deleted')]),
+  before: Nullable(WorkspaceFile),
+  after: Nullable(WorkspaceFile),
+  patch: Nullable(Type.String()),
+  patch_omitted: Nullable(
+    Type.Union([Type.Literal('binary'), Type.Literal('too_large'), Type.Literal('not_a_file')], {
+      description: 'Why there is no patch',
+    }),
+  ),
+})
+export type FileChange = Static<typeof FileChange>
+
+const SessionPath = Type.Object({ session_id: Type.String() })
+const FilePath = Type.Object({
+  session_id: Type.String(),
+  path: Type.String({ description: 'From the workspace on; its slashes may be escaped' }),
+})
+const moment = (what: string) =>
+  Type.Optional(Type.String({ maxLength: 200, description: `${what}: id of an event, or start` }))
+const at = moment('The files as of the last step at or before')
+const nested = { access: 'key', errorShape: 'nested' } as const
+const file = { ...nested, path: '/api/sessions/{session_id}/files/{path}', params: FilePath } as const
+
+/** The files of a session, as of its last step or of an earlier one. Rulings: 21. */
+export const fileRoutes = {
+  list: route({
+    ...nested,
+    id: 'files.list',
+    method: 'GET',
+    path: '/api/sessions/{session_id}/files',
+    params: SessionPath,
+    query: Type.Object({
+      ...pageQuery,
+      path: Type.Optional(Type.String({ maxLength: 4096, description: 'A folder; the workspace itself unless given' })),
+      at,
+    }),
+    responses: {
+      200: Type.Object({ data: Type.Array(WorkspaceFile), as_of: FilesAsOf, next_cursor: NextCursor }),
+    },
+    summary: 'List a folder of a session’s workspace',
+  }),
+  read: route({
+    ...file,
+    id: 'files.read',
+    method: 'GET',
+    query: Type.Object({ at }),
+    responses: { 200: Type.Unknown({ description: 'The bytes of the file' }) },
+    produces: 'application/octet-stream',
+    summary: 'Read a file of a session’s workspace',
+  }),
+  write: route({
+    ...file,
+    id: 'files.write',
+    method: 'PUT',
+    bodyLimit: 1024 * 1024 * 1024,
+    consumes: 'application/octet-stream',
+    responses: { 200: WorkspaceFile },
+    summary: 'Write a file of a session’s workspace, with the folders on its way, while no run is at work',
+  }),
+  remove: route({
+    ...file,
+    id: 'files.remove',
+    method: 'DELETE',
+    responses: { 204: null },
+    summary: 'Delete a file, a link, or a folder with all that is in it, while no run is at work',
+  }),
+  archive: route({
+    ...nested,
+    id: 'files.archive',
+    method: 'GET',
+    path: '/api/sessions/{session_id}/archive',
+    params: SessionPath,
+    query: Type.Object({ at }),
+    responses: { 200: Type.Unknown({ description: 'A tar file, compressed with gzip' }) },
+    produces: 'application/gzip',
+    summary: 'Download all files of a session',
+  }),
+  diff: route({
+    ...nested,
+    id: 'files.diff',
+    method: 'GET',
+    path: '/api/sessions/{session_id}/diff',
+    params: SessionPath,
+    query: Type.Object({ from: moment('Before; start unless given'), to: moment('After; now unless given') }),
+    responses: {
+      200: Type.Object({
+        from: FilesAsOf,
+        to: FilesAsOf,
+        data: Type.Array(FileChange),
+        more: Type.Integer({ description: 'Changed paths beyond the first 1,000, which are not shown' }),
+      }),
+    },
+    summary: 'What has changed in a session’s files between two events',
+  }),
+} as const

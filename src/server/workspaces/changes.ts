@@ -1,0 +1,87 @@
+import type { FileChange } from '../../contract/files.ts'
+import type { Files, Snapshot } from './files.ts'
+import { shown } from './files.ts'
+import { type Entry, type FileEntry, isSame } from './manifest.ts'
+import { unifiedPatch } from './patch.ts'
+
+const mostChanges = 1_000
+/** Bytes of a text that is compared line by line, and of all of them in one answer. */
+const largestText = 256 * 1024
+const allTexts = 4 * 1024 * 1024
+
+/** What leads from one state of a session's files to another: the first 1,000 paths, and how many more there are. */
+export async function changesBetween(
+  files: Pick<Files, 'contentOf'>,
+  from: Snapshot,
+  to: Snapshot,
+): Promise<{ readonly data: FileChange[]; readonly more: number }> {
+  const paths = [...new Set([...from.manifest.keys(), ...to.manifest.keys()])].sort()
+  const changed = paths.filter(path => isChange(from.manifest.get(path), to.manifest.get(path)))
+  const data: FileChange[] = []
+  let bytesLeft = allTexts
+  for (const path of changed.slice(0, mostChanges)) {
+    const sides = [from, to].map(of => ({ of, entry: of.manifest.get(path) }))
+    const bytes = textBytes(sides)
+    const fits = bytes <= bytesLeft
+    if (fits) bytesLeft -= bytes
+    const patch: Patch = fits ? await patchOf(files, path, sides) : { omitted: 'too_large' }
+    const [before, after] = sides.map(({ entry }) => (entry ? shown(entry) : null))
+    data.push({
+      path,
+      change: before ? (after ? 'modified' : 'deleted') : 'added',
+      before: before ?? null,
+      after: after ?? null,
+      patch: patch.text ?? null,
+      patch_omitted: patch.omitted ?? null,
+    })
+  }
+  return { data, more: changed.length - data.length }
+}
+
+/** A folder that only comes or goes with its files is not a change of its own. */
+function isChange(before: Entry | undefined, after: Entry | undefined): boolean {
+  if (before?.kind === 'folder' || after?.kind === 'folder')
+    return before !== undefined && after !== undefined && before.kind !== after.kind
+  return before === undefined || after === undefined || !isSame(before, after)
+}
+
+interface Patch {
+  readonly text?: string
+  readonly omitted?: 'binary' | 'too_large' | 'not_a_file'
+}
+
+interface Side {
+  readonly of: Snapshot
+  readonly entry: Entry | undefined
+}
+
+/** What a comparison would read; endless for a text that is too large. */
+function textBytes(sides: readonly Side[]): number {
+  const sizes = sides.map(({ entry }) => (entry?.kind === 'file' ? entry.size : 0))
+  return sizes.some(size => size > largestText) ? Number.POSITIVE_INFINITY : sizes.reduce((sum, size) => sum + size, 0)
+}
+
+async function patchOf(files: Pick<Files, 'contentOf'>, path: string, sides: readonly Side[]): Promise<Patch> {
+  const texts: (string | undefined)[] = []
+  for (const { of, entry } of sides) {
+    if (entry && entry.kind !== 'file') return { omitted: 'not_a_file' }
+    const text = entry && (await textOf(files, of, entry))
+    if (text === null) return { omitted: 'binary' }
+    texts.push(text)
+  }
+  return { text: unifiedPatch(path, texts[0], texts[1]) }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Null for what is not text. */
+async function textOf(files: Pick<Files, 'contentOf'>, { owner }: Snapshot, entry: FileEntry): Promise<string | null> {
+  const pieces: Buffer[] = []
+  for await (const piece of files.contentOf(owner, entry)) pieces.push(piece)
+  try {
+    const text = utf8.decode(Buffer.concat(pieces))
+    return text.includes('\0') ? null : text
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import type { PoolClient } from 'pg'
+import type { NewEvent } from '../../contract/events.ts'
+import type { Caller } from '../http/caller.ts'
+import { AppError, invalid, notFound } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { BlobStore } from './blob-store.ts'
+import type { Blobs } from './blobs.ts'
+import type { CheckpointStore, Loaded } from './checkpoint-store.ts'
+import { ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
+import { pieceBytes, type WorkspaceLimits } from './limits.ts'
+import { changeOf, emptyManifest, type FileEntry, type Manifest, piecesOf, sizeOf } from './manifest.ts'
+import { namesOf, withEntry, withoutPath } from './tree.ts'
+
+/** A session whose files a caller changes. */
+export interface FilesOwner {
+  readonly owner_id: string
+  readonly checkpoint_id: string | null
+  /** Where its tools were last at work. */
+  readonly data_folder: string | null
+}
+
+/** Work on the files of a session at which no run is at work, inside a transaction that holds its row. */
+export type ChangeFiles = (
+  id: string,
+  caller: Caller,
+  /** The event that says what has changed; `commit` is called with its number. */
+  work: (session: FilesOwner) => Promise<{ readonly event: NewEvent; readonly commit: Commit } | undefined>,
+) => Promise<boolean>
+
+type Commit = (client: PoolClient, seq: number) => Promise<void>
+
+interface Deps {
+  readonly open: (id: string, caller: Caller) => Promise<FilesOwner>
+  readonly changeFiles: ChangeFiles
+  readonly checkpoints: CheckpointStore
+  readonly blobRows: Pick<BlobStore, 'need'>
+  readonly blobs: Pick<Blobs, 'writer' | 'read'>
+  readonly limits: WorkspaceLimits
+}
+
+interface Target {
+  readonly id: string
+  readonly path: string
+  readonly caller: Caller
+}
+
+const mostTries = 3
+
+/** Changes of a session's files by callers. The next run finds them in its folder. */
+export type FileWrites = ReturnType<typeof createFileWrites>
+
+export function createFileWrites(deps: Deps) {
+  const { checkpoints, blobs, blobRows, limits } = deps
+
+  /** Stores what `change` makes of the files. Tried again when a run has changed them meanwhile. */
+  async function save({ id, caller, path }: Target, word: 'written' | 'deleted', change: Change): Promise<void> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const before = await checkpoints.at(id)
+      const session = await deps.open(id, caller)
+      const manifest = await change(before?.manifest ?? emptyManifest, session.owner_id)
+      checkSize(manifest, limits)
+      const next = {
+        id: newId('chk'),
+        manifest,
+        change: before && before.changes < mostChanges ? changeOf(before.manifest, manifest) : undefined,
+        leftOut: before?.left_out ?? [],
+      }
+      const packed = await checkpoints.pack(next)
+      const hashes = piecesOf(next.change?.set ?? manifest.values())
+      const event = {
+        type: 'session.files_changed',
+        path,
+        change: word,
+        checkpoint_id: next.id,
+        principal: caller.principal,
+      }
+      const isDone = await deps.changeFiles(id, caller, async current => {
+        if (current.checkpoint_id !== (before?.id ?? null)) return undefined
+        return {
+          event,
+          async commit(client, seq) {
+            await blobRows.need(client, id, { owner: current.owner_id, hashes })
+            await checkpoints.insert(client, id, { seq, packed, checkpoint: next })
+          },
+        }
+      })
+      if (isDone) return
+    }
+    throw new AppError('conflict', `the files of session ${id} change too often; try again`)
+  }
+
+  return {
+    /** Writes a file of at most `limits.fileBytes`, with the folders on its way. A link at its place is replaced. */
+    async write(target: Target, body: AsyncIterable<Buffer>): Promise<FileEntry> {
+      const { id, caller } = target
+      const names = namesOf(target.path)
+      if (names.length === 0) throw invalid('path names the workspace itself')
+      const { owner_id: owner } = await deps.open(id, caller)
+      const path = names.join('/')
+      const content = await stored(blobs.writer(owner), body, limits.fileBytes)
+      const mtimeMs = Date.now()
+      let entry: FileEntry = { kind: 'file', path, mode: 0o644, mtimeMs, stat: '', ...content }
+      await save({ ...target, path }, 'written', async manifest => {
+        await refuseIgnored(manifest, path, hash => blobs.read(owner, hash))
+        const old = manifest.get(path)
+        entry = { ...entry, mode: old?.kind === 'file' ? old.mode : 0o644 }
+        return withEntry(manifest, entry)
+      })
+      return entry
+    },
+
+    /** Deletes a file, a link, or a folder with all that is in it. Errors: `not_found`. */
+    async remove(target: Target): Promise<void> {
+      const names = namesOf(target.path)
+      if (names.length === 0) throw invalid('path names the workspace itself; delete what is in it')
+      const path = names.join('/')
+      await save({ ...target, path }, 'deleted', async manifest => {
+        const next = withoutPath(manifest, path)
+        if (!next) throw notFound('file', target.path)
+        return next
+      })
+    },
+  }
+}
+
+type Change = (before: Manifest, owner: string) => Promise<Manifest>
+
+/** As many changes make up a manifest at most. */
+const mostChanges: Loaded['changes'] = 50
+
+function checkSize(manifest: Manifest, limits: WorkspaceLimits): void {
+  const { bytes } = sizeOf(manifest)
+  if (bytes > limits.bytes)
+    throw new AppError(
+      'payload_too_large',
+      `all files of the session would have ${bytes} bytes, at most ${limits.bytes}`,
+    )
+  if (manifest.size > limits.files)
+    throw new AppError('payload_too_large', `the session would have ${manifest.size} files, at most ${limits.files}`)
+}
+
+/** No checkpoint would hold it: the next step would lose it. */
+async function refuseIgnored(manifest: Manifest, path: string, read: (hash: string) => Promise<Buffer>): Promise<void> {
+  const own = manifest.get(ignoreFile)
+  const [first] = own?.kind === 'file' ? own.pieces : []
+  const rules = ignoreRules(first === undefined ? '' : (await read(first)).toString('utf8', 0, mostIgnoreBytes))
+  const names = path.split('/')
+  const left = names.findIndex((_, at) => rules.ignores(names.slice(0, at + 1).join('/'), at < names.length - 1))
+  if (left >= 0)
+    throw invalid(`${path} is left out of checkpoints by the built-in rules or by ${ignoreFile}; allow it there with !`)
+}
+
+/** Stores a body piece by piece. */
+async function stored(
+  writer: ReturnType<Blobs['writer']>,
+  body: AsyncIterable<Buffer>,
+  most: number,
+): Promise<Pick<FileEntry, 'size' | 'hash' | 'pieces'>> {
+  const whole = createHash('sha256')
+  const pieces: string[] = []
+  let size = 0
+  let gathered: Buffer[] = []
+  let gatheredBytes = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > most) throw new AppError('payload_too_large', `a file may have at most ${most} bytes`)
+    whole.update(chunk)
+    gathered.push(chunk)
+    gatheredBytes += chunk.length
+    while (gatheredBytes >= pieceBytes) {
+      const all = Buffer.concat(gathered)
+      pieces.push(await writer.add(all.subarray(0, pieceBytes)))
+      gathered = [all.subarray(pieceBytes)]
+      gatheredBytes -= pieceBytes
+    }
+  }
+  if (gatheredBytes > 0) pieces.push(await writer.add(Buffer.concat(gathered)))
+  await writer.end()
+  return { size, hash: whole.digest('hex'), pieces }
+}

@@ -1,0 +1,103 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fileRoutes } from '../../contract/files.ts'
+import type { Route } from '../../contract/route.ts'
+import { bind } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
+import { pageOf } from '../http/page.ts'
+import { fastifyPath } from '../http/paths.ts'
+import { changesBetween } from './changes.ts'
+import type { FileWrites } from './file-writes.ts'
+import { type Files, shown } from './files.ts'
+
+interface Deps {
+  readonly files: Files
+  readonly writes: FileWrites
+}
+
+/** The files of sessions. Files and archives are bytes, so those routes are bound by hand. */
+export function serveFiles(app: FastifyInstance, { files, writes }: Deps): void {
+  bind(app, fileRoutes.list, async ({ params, query }, caller) => {
+    const snapshot = await files.snapshot(params.session_id, query.at, caller)
+    const all = files.list(snapshot, query.path ?? '/workspace')
+    const load = async ({ after = '', limit }: { after: string | undefined; limit: number }) =>
+      all.filter(({ path }) => path > after).slice(0, limit)
+    const { items, next_cursor } = await pageOf(query, load, ({ path }) => path)
+    return { data: items.map(shown), as_of: snapshot.asOf, next_cursor }
+  })
+  bind(app, fileRoutes.diff, async ({ params, query }, caller) => {
+    const from = await files.snapshot(params.session_id, query.from ?? 'start', caller)
+    const to = await files.snapshot(params.session_id, query.to, caller)
+    return { from: from.asOf, to: to.asOf, ...(await changesBetween(files, from, to)) }
+  })
+  serveBytes(app, fileRoutes.archive, async (request, reply) => {
+    const { session_id, caller, at } = partsOf(request)
+    const snapshot = await files.snapshot(session_id, at, caller)
+    return reply
+      .type('application/gzip')
+      .headers({
+        ...download,
+        'content-disposition': `attachment; filename="${session_id.replaceAll(/\W/g, '')}.tar.gz"`,
+      })
+      .send(files.archive(snapshot))
+  })
+  serveBytes(app, fileRoutes.read, async (request, reply) => {
+    const { session_id, caller, at, path } = partsOf(request)
+    const snapshot = await files.snapshot(session_id, at, caller)
+    const file = files.file(snapshot, path)
+    return reply
+      .type('application/octet-stream')
+      .headers({ ...download, etag: `"${file.hash}"`, 'content-length': file.size })
+      .send(Readable.from(files.contentOf(snapshot.owner, file)))
+  })
+  // Only here a body may be of any type.
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+    serveBytes(scope, fileRoutes.write, async (request, reply) => {
+      const { session_id: id, caller, path } = partsOf(request)
+      const body = (request.body ?? Readable.from([])) as AsyncIterable<Buffer>
+      return reply.send(shown(await writes.write({ id, path, caller }, body)))
+    })
+    serveBytes(scope, fileRoutes.remove, async (request, reply) => {
+      const { session_id: id, caller, path } = partsOf(request)
+      await writes.remove({ id, path, caller })
+      return reply.code(204).send()
+    })
+  })
+}
+
+/** To be saved, never shown: whoever wrote the file may have meant a browser to run it. */
+const download = {
+  'content-disposition': 'attachment',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+} as const
+
+type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+function serveBytes(app: FastifyInstance, route: Route, handler: Answer): void {
+  const { params, query, method, bodyLimit } = route
+  const url = fastifyPath(route).replace(/:path$/, '*')
+  app.route({
+    method,
+    url,
+    config: { route },
+    exposeHeadRoute: false,
+    schema: { ...(params && url.endsWith('*') === false && { params }), ...(query && { querystring: query }) },
+    ...(bodyLimit !== undefined && { bodyLimit }),
+    handler,
+  })
+}
+
+interface Parts {
+  readonly session_id: string
+  readonly path: string
+  readonly at: string | undefined
+  readonly caller: Caller
+}
+
+function partsOf({ params, query, caller }: FastifyRequest): Parts {
+  const { session_id, '*': path = '' } = params as { readonly session_id: string; readonly '*'?: string }
+  return { session_id, path, at: (query as { readonly at?: string }).at, caller }
+}

@@ -1,0 +1,78 @@
+import { invalid } from '../platform/errors.ts'
+import { workspaceRoot } from '../sandboxes/sandbox.ts'
+import { workspaceNames } from '../sandboxes/workspace-path.ts'
+import type { Entry, Manifest } from './manifest.ts'
+
+const mostLinks = 40
+
+/** The names of a path that a caller gave; empty for the workspace itself. Errors: `invalid_request` outside of it. */
+export function namesOf(path: string): string[] {
+  if (/[\uD800-\uDFFF]/u.test(path)) throw invalid('path must be text')
+  return workspaceNames(path)
+}
+
+/**
+ * The path that names lead to once every link on the way is followed; empty for the workspace itself, undefined when nothing is there.
+ * Errors: `invalid_request` for a link that leads out of the workspace.
+ */
+export function followed(manifest: Manifest, path: string): string | undefined {
+  const names = namesOf(path)
+  const way: string[] = []
+  let links = 0
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const entry = name === '..' ? undefined : manifest.get([...way, name].join('/'))
+    if (name === '..') leave(way, path)
+    else if (entry?.kind === 'link') {
+      links += 1
+      if (links > mostLinks) throw invalid(`${path} passes through too many links`)
+      if (entry.target.startsWith('/')) way.length = 0
+      names.unshift(...stepsOf(entry.target, path))
+    } else if (entry?.kind === 'folder' || (entry && names.length === 0)) way.push(name)
+    else return undefined
+  }
+  return way.join('/')
+}
+
+function leave(way: string[], path: string): void {
+  if (way.pop() === undefined) throw leadsOut(path)
+}
+
+/** From the root when it is absolute, as seen from inside the sandbox. */
+function stepsOf(target: string, path: string): string[] {
+  const isAbsolute = target.startsWith('/')
+  if (isAbsolute && target !== workspaceRoot && !target.startsWith(`${workspaceRoot}/`)) throw leadsOut(path)
+  const steps = isAbsolute ? target.slice(workspaceRoot.length) : target
+  return steps.split('/').filter(step => step !== '' && step !== '.')
+}
+
+const leadsOut = (path: string) => invalid(`${path} follows a link out of the workspace`)
+
+/** What lies directly in a folder, by name. */
+export function childrenOf(manifest: Manifest, folder: string): Entry[] {
+  const prefix = folder === '' ? '' : `${folder}/`
+  return [...manifest.values()]
+    .filter(({ path }) => path.startsWith(prefix) && !path.includes('/', prefix.length))
+    .sort((one, other) => (one.path < other.path ? -1 : 1))
+}
+
+/** The manifest with one more file, and the folders on its way. Errors: `invalid_request` when something stands in the way. */
+export function withEntry(manifest: Manifest, entry: Entry): Manifest {
+  const names = entry.path.split('/')
+  const next = new Map(manifest)
+  for (let depth = 1; depth < names.length; depth++) {
+    const path = names.slice(0, depth).join('/')
+    const found = next.get(path)
+    if (found && found.kind !== 'folder') throw invalid(`${entry.path}: ${path} is not a folder`)
+    if (!found) next.set(path, { kind: 'folder', path, mode: 0o755 })
+  }
+  if (next.get(entry.path)?.kind === 'folder') throw invalid(`${entry.path} is a folder; delete it first`)
+  return next.set(entry.path, entry)
+}
+
+/** The manifest without a path and all that is below it; undefined when it is not there. */
+export function withoutPath(manifest: Manifest, path: string): Manifest | undefined {
+  if (!manifest.has(path)) return undefined
+  const next = new Map(manifest)
+  for (const each of manifest.keys()) if (each === path || each.startsWith(`${path}/`)) next.delete(each)
+  return next
+}
