@@ -16,21 +16,38 @@ export function namesOf(path: string): string[] {
  * Errors: `invalid_request` for a link that leads out of the workspace.
  */
 export function followed(manifest: Manifest, path: string): string | undefined {
-  const names = namesOf(path)
-  const way: string[] = []
-  let links = 0
-  for (let name = names.shift(); name !== undefined; name = names.shift()) {
-    const entry = name === '..' ? undefined : manifest.get([...way, name].join('/'))
-    if (name === '..') leave(way, path)
-    else if (entry?.kind === 'link') {
-      links += 1
-      if (links > mostLinks) throw invalid(`${path} passes through too many links`)
-      if (entry.target.startsWith('/')) way.length = 0
-      names.unshift(...stepsOf(entry.target, path))
-    } else if (entry?.kind === 'folder' || (entry && names.length === 0)) way.push(name)
-    else return undefined
+  const walk: Walk = { path, names: namesOf(path), way: [], links: 0 }
+  while (walk.names.length > 0) if (!step(manifest, walk)) return undefined
+  return walk.way.join('/')
+}
+
+interface Walk {
+  /** As the caller gave it. */
+  readonly path: string
+  /** Still to go. */
+  readonly names: string[]
+  readonly way: string[]
+  links: number
+}
+
+/** Goes one name further; false when nothing is there. */
+function step(manifest: Manifest, walk: Walk): boolean {
+  const { path, names, way } = walk
+  const name = names.shift() ?? ''
+  if (name === '..') {
+    leave(way, path)
+    return true
   }
-  return way.join('/')
+  const entry = manifest.get([...way, name].join('/'))
+  if (entry?.kind === 'link') {
+    walk.links += 1
+    if (walk.links > mostLinks) throw invalid(`${path} passes through too many links`)
+    if (entry.target.startsWith('/')) way.length = 0
+    names.unshift(...stepsOf(entry.target, path))
+    return true
+  }
+  way.push(name)
+  return entry?.kind === 'folder' || (entry !== undefined && names.length === 0)
 }
 
 function leave(way: string[], path: string): void {
