@@ -34,7 +34,11 @@ function script(request: Recorded): Answer {
   return { text: said.includes('17') ? 'It is 17.' : 'Which number?', usage }
 }
 
-const { service, upstreams } = await startEveryProtocol({ script })
+const { service, upstreams } = await startEveryProtocol({
+  script,
+  aliases: { small: 'openai-chat' },
+  params: { small: { capabilities: { context_window: 4_000 } } },
+})
 
 async function ok<T>(line: string, body?: unknown): Promise<T> {
   const answer = await send(service, line, body === undefined ? {} : { body })
@@ -96,6 +100,33 @@ test('POST /session/{id}/compact queues a compaction: 202, a summary in the log,
     const { calls } = await ok<{ calls: unknown[] }>(`GET /api/usage/calls?session_id=${session.id}`)
     return calls.length === requests
   })
+})
+
+test('a window that the configuration states is never exceeded, however long the session', async () => {
+  const session = await newSession()
+  const { requests } = upstreams['openai-chat']
+  const before = requests.length
+  await say(session, 'small', `The number is 17. ${words.slice(0, 800)}`)
+  for (let turn = 1; turn <= 9; turn++) await say(session, 'small', words.slice(0, 800))
+  assert.equal(textOf(await say(session, 'small', 'Which number?')), 'It is 17.')
+  const compactions = (await eventsOf(session)).filter(event => contextCompacted(event))
+  assert.ok(compactions.length >= 1)
+  for (const { body, rawBody } of requests.slice(before)) {
+    const room = Number(body['max_completion_tokens'] ?? body['max_tokens'])
+    assert.ok(
+      room <= 1_000 && rawBody.length / 4 + room <= 4_000,
+      `${rawBody.length} bytes, and ${room} tokens to answer`,
+    )
+  }
+})
+
+test('a repeated Idempotency-Key queues one compaction', async () => {
+  const session = await newSession()
+  const headers = { 'idempotency-key': 'once' }
+  const [first, second] = await Promise.all(
+    [1, 2].map(() => send(service, `POST /session/${session.id}/compact`, { headers })),
+  )
+  assert.deepEqual([first?.status, first?.text], [202, second?.text])
 })
 
 test('opencode’s summarize waits until it is done, and the messages show it', async () => {

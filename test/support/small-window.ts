@@ -27,6 +27,8 @@ interface Options {
   /** Tokens of input and answer; a longer request is refused as providers do. */
   readonly window: number
   readonly says: (request: WindowRequest, index: number) => Said
+  /** Called before a request is answered; what it throws is the gateway's own refusal. */
+  readonly before?: (request: WindowRequest) => void | Promise<void>
 }
 
 /** All that was ever said in a request, as text. */
@@ -36,18 +38,19 @@ export const wordsOf = ({ messages }: Pick<WindowRequest, 'messages'>): string =
 export const factsIn = (text: string): string[] => [...new Set(text.match(/FACT-\d+/g) ?? [])]
 
 /** A gateway whose model counts tokens, a tenth less than our estimate, and refuses what its window has no room for. */
-export function smallWindow({ window, says }: Options) {
+export function smallWindow({ window, says, before = () => undefined }: Options) {
   const requests: WindowRequest[] = []
   const refused: WindowRequest[] = []
   return {
     requests,
     refused,
     echoes: () => wholeEchoes([]),
-    async call({ body }: Call, sink: Sink) {
+    async call({ body, signal }: Call, sink: Sink) {
       const parsed = JSON.parse(body.toString()) as Omit<WindowRequest, 'tokens' | 'isSummary'>
       const order = parsed.messages.at(-1)?.content.at(-1)?.['text']
       const isSummary = typeof order === 'string' && order.startsWith('Write a summary')
       const request = { ...parsed, isSummary, tokens: Math.floor(estimateInputTokens(parsed) * 0.9) }
+      await before(request)
       if (request.tokens + request.max_tokens > window) {
         refused.push(request)
         const message = `prompt is too long: ${request.tokens} tokens > ${window} maximum`
@@ -57,7 +60,9 @@ export function smallWindow({ window, says }: Options) {
       }
       const at = requests.push(request) - 1
       sink.head(200, {})
-      for (const frame of messageFrames(messageOf(says(request, at), at, request.tokens))) sink.data(Buffer.from(frame))
+      for (const frame of messageFrames(messageOf(says(request, at), at, request.tokens))) {
+        if (!signal.aborted) sink.data(Buffer.from(frame))
+      }
       sink.end()
       return { ...ended, outcome: 'completed' } as const
     },

@@ -63,8 +63,9 @@ function processOf(t: TestContext, model: ReturnType<typeof smallWindow>, over: 
   return createEngine(t, { pool: over, over: runtime })
 }
 
-const createModel = () =>
+const createModel = (before?: Parameters<typeof smallWindow>[0]['before']) =>
   smallWindow({
+    ...(before && { before }),
     window: contextWindow,
     says: request => ({ text: `${factsIn(wordsOf(request)).join(' ')}. ${request.isSummary ? '' : filler}` }),
   })
@@ -169,4 +170,25 @@ test('a request to compact waits in line as a prompt does, and what comes behind
   await cold.settle()
   assert.match(answerIn(await logOf(id)), /FACT-1/)
   assert.ok(wordsOf(model.requests.at(-1) ?? assert.fail()).includes('What do you know?'))
+})
+
+test('a prompt that steers while a compaction runs is answered behind it', async t => {
+  let steer = async (): Promise<unknown> => undefined
+  const model = createModel(async ({ isSummary }) => {
+    if (isSummary) await steer()
+  })
+  const engine = processOf(t, model, pool)
+  const id = await engine.create()
+  await engine.prompt(id, 'Remember FACT-1.')
+  await engine.settle()
+  steer = () => engine.prompt(id, 'What do you know?', 'steer')
+  await engine.compactions.enqueue(id, asked)
+  await engine.settle()
+  const log = await logOf(id)
+  const compacted = log.findIndex(event => contextCompacted(event))
+  assert.deepEqual(
+    log.slice(compacted).flatMap(({ type }) => (/message|prompt_ended/.test(type) ? [type] : [])),
+    ['agent.message'],
+  )
+  assert.match(answerIn(log), /FACT-1/)
 })

@@ -9,7 +9,8 @@ import {
   type WindowRequest,
   wordsOf,
 } from '../../../../../test/support/small-window.ts'
-import { contextCompacted, type SessionEvent } from '../../../../contract/events.ts'
+import { type BudgetReached, contextCompacted, type SessionEvent } from '../../../../contract/events.ts'
+import { AppError } from '../../../platform/errors.ts'
 import { builtinRuntime } from '../runtime.ts'
 import type { ModelLimits } from './limits.ts'
 
@@ -26,6 +27,7 @@ interface Options {
   readonly limits?: ModelLimits
   readonly config?: Record<string, unknown>
   readonly window?: number
+  readonly before?: (request: WindowRequest) => void
 }
 
 function createRig({
@@ -33,8 +35,9 @@ function createRig({
   limits = { contextWindow: window },
   config = {},
   window: real = window,
+  before = () => undefined,
 }: Options = {}) {
-  const model = smallWindow({ window: real, says })
+  const model = smallWindow({ window: real, says, before })
   const rig = runRig(sessionWith({ tools: [], config }))
   const deps = rigOver([])
   const runtime = builtinRuntime({ ...deps, gateway: model, modelLimits: () => limits, wait: async () => undefined })
@@ -200,4 +203,65 @@ test('there is nothing to compact in a new session', async () => {
   await rig.run(rig.runtime, promptOf('', { kind: 'compact', parts: [] }))
   assert.deepEqual(rig.model.requests, [])
   assert.equal(JSON.stringify(rig.log.at(-1)?.['stop_details']).includes('nothing_to_compact'), true)
+})
+
+/** Prompts up to the one whose request does not fit. */
+async function fill(rig: ReturnType<typeof createRig>, until: () => boolean): Promise<void> {
+  for (let turn = 1; !until(); turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
+}
+
+test('the request for a summary begins as the request before it did, marked for the prompt cache of the provider', async () => {
+  const rig = createRig()
+  await fill(rig, () => rig.compactions().length > 0)
+  const at = rig.model.requests.findIndex(({ isSummary }) => isSummary)
+  const blocksOf = (index: number) => rig.model.requests[index]?.messages.flatMap(({ content }) => content) ?? []
+  const summarized = blocksOf(at).slice(0, -1)
+  assert.deepEqual(summarized.at(-1)?.['cache_control'], { type: 'ephemeral' })
+  const unmarked = (blocks: typeof summarized) => blocks.map(({ cache_control: _, ...block }) => block)
+  assert.deepEqual(unmarked(summarized), unmarked(blocksOf(at - 1)).slice(0, summarized.length))
+  assert.deepEqual(rig.model.requests[at]?.tools, rig.model.requests[at - 1]?.tools)
+  assert.deepEqual(rig.model.requests[at]?.system, rig.model.requests[at - 1]?.system)
+  const after = blocksOf(at + 1)
+  assert.deepEqual(after.at(-1)?.['cache_control'], { type: 'ephemeral' })
+})
+
+const usedUp: BudgetReached = {
+  type: 'budget_reached',
+  scope: 'session',
+  scope_id: 'ses_1',
+  max_usd: 0.01,
+  needed_usd: 0.0042,
+  resets_at: null,
+}
+
+test('a summary for which its budget has no room pauses the run, and is made once there is some', async () => {
+  let hasRoom = false
+  const before = ({ isSummary }: WindowRequest) => {
+    if (isSummary && !hasRoom) throw new AppError('budget_exceeded', 'used up', { cause: usedUp })
+  }
+  const rig = createRig({ before })
+  const isPaused = () => JSON.stringify(rig.log.at(-1)?.['stop_reason'] ?? '').includes('budget_reached')
+  await fill(rig, isPaused)
+  assert.deepEqual(rig.compactions(), [])
+  const paused = rig.log.findLast(({ type }) => type === 'user.message')
+  hasRoom = true
+  const prompt = promptOf('', { id: String(paused?.['prompt_id']), parts: paused?.['content'] as [] })
+  await rig.run(rig.runtime, prompt, { isResumed: true })
+  assert.equal(rig.compactions().length, 1)
+  assert.ok(factsIn(rig.answer()).length > 3)
+})
+
+test('a run that is stopped while its summary is written says what that has cost, and shows no text of it', async () => {
+  const stop = new AbortController()
+  const rig = createRig({ before: ({ isSummary }) => (isSummary ? stop.abort() : undefined) })
+  for (let turn = 1; !stop.signal.aborted; turn++) {
+    await rig.say(`Remember FACT-${turn}. ${filler}`, { signal: stop.signal })
+  }
+  assert.deepEqual(rig.compactions(), [])
+  const begun = rig.log.findLastIndex(({ type }) => type === 'span.model_request_start')
+  const [start, end, ...rest] = rig.log.slice(begun)
+  assert.deepEqual(
+    [start?.['purpose'], end?.['interrupted'], rest.map(({ type }) => type)],
+    ['compaction', true, ['session.usage']],
+  )
 })

@@ -53,7 +53,7 @@ export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boo
     summary,
     kept_from_seq: cut.from ?? last + 1,
     waiting_seqs: conversation.waitingAt(cut.from ?? last + 1),
-    prompt_ids: (await context.prompts()).map(({ id }) => id).filter(id => conversation.includes(id)),
+    prompt_ids: await promptsIn(run, wish, conversation),
     tokens_before: conversation.said.tokens(fixed),
     tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.said.tokensFrom(cut.at),
     reason,
@@ -61,6 +61,12 @@ export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boo
   yield [...said.events, { type: 'agent.thread_context_compacted', ...compaction }, ...(wish.end ?? [])]
   run.conversation = (await conversationOf(context)).conversation
   return true
+}
+
+/** Prompts of the run that are in the conversation. The run of a request has none, and none may join it. */
+async function promptsIn({ context }: Run, { reason }: Wish, conversation: Conversation): Promise<string[]> {
+  if (reason === 'request') return []
+  return (await context.prompts()).map(({ id }) => id).filter(id => conversation.includes(id))
 }
 
 /** Compacts after the model has refused a request as too long, whatever the estimate was. False when the run has ended. */
