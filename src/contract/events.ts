@@ -45,8 +45,8 @@ export interface PromptEnded {
   /** The run that it was part of; null when it never began. */
   readonly run_id: string | null
   readonly state: 'done' | 'error' | 'cancelled'
-  /** `steered`: it had joined the turn of another prompt; `interrupted`: that turn was stopped. */
-  readonly reason: 'withdrawn' | 'deleted' | 'steered' | 'interrupted'
+  /** `steered`: it had joined the turn of another prompt; `interrupted`: that turn was stopped; `forked`: it did not come along. */
+  readonly reason: 'withdrawn' | 'deleted' | 'steered' | 'interrupted' | 'forked'
 }
 
 /** `stop_reason` of a session that a budget has stopped. It goes on by itself once there is room again. */

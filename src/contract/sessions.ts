@@ -27,6 +27,12 @@ export const Session = Type.Object({
   status: SessionStatus,
   environment: JsonObject,
   timezone: Nullable(Type.String()),
+  forked_from: Nullable(
+    Type.Object({
+      session_id: Type.String(),
+      seq: Type.Integer({ description: 'The last event of that session that this one has' }),
+    }),
+  ),
   time: Type.Object({ created: EpochMs, updated: EpochMs }),
 })
 export type Session = Static<typeof Session>
@@ -60,6 +66,22 @@ export type ManagedSession = Static<typeof ManagedSession>
 /** One message in opencode's shape. Dialects: section 2.1. */
 export const OpencodeMessage = Type.Object({ info: JsonObject, parts: Type.Array(JsonObject) })
 export type OpencodeMessage = Static<typeof OpencodeMessage>
+
+/** Where to fork a session, and what the new one runs on. Rulings: 20. */
+export const ForkRequest = Type.Object({
+  messageID: Type.Optional(
+    Type.String({ maxLength: 200, description: 'What was before this message is copied, as opencode does' }),
+  ),
+  event_id: Type.Optional(
+    Type.String({ maxLength: 200, description: 'What was until this event is copied; the whole log by default' }),
+  ),
+  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  version: Type.Optional(Type.Integer({ minimum: 1, description: 'Of the agent' })),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of prompts that name none' })),
+  runtime: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  title: Type.Optional(Name),
+})
+export type ForkRequest = Static<typeof ForkRequest>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
 const nested = { access: 'key', errorShape: 'nested' } as const
@@ -121,6 +143,18 @@ export const sessionRoutes = {
     params: SessionPath,
     responses: { 200: Type.Boolean() },
     summary: 'Delete a session: stop its work, remove its sandbox, keep its log',
+  }),
+  fork: route({
+    ...nested,
+    id: 'sessions.fork',
+    unknownFields: 'named',
+    method: 'POST',
+    path: '/session/{session_id}/fork',
+    params: SessionPath,
+    body: ForkRequest,
+    bodyOptional: true,
+    responses: { 200: OpencodeSession },
+    summary: 'Make a session that begins with the log and the files of this one, until a message or an event',
   }),
   promptAsync: route({
     ...nested,

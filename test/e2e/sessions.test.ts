@@ -69,6 +69,7 @@ test('POST /session with {} or without a body is 200 with every field of the rec
       status: 'idle',
       environment: {},
       timezone: null,
+      forked_from: null,
       slug: id,
       projectID: 'global',
       directory: '/workspace',

@@ -194,6 +194,7 @@ const bodies: Readonly<Record<string, object>> = {
   'opencode.answer': { response: 'once' },
   'opencode.summarize': {},
   'sessions.update': { title: 'Taken' },
+  'sessions.fork': { title: 'Taken' },
   'keys.update': { label: 'taken' },
   'memories.create': { text: 'Taken' },
   'memories.update': { text: 'Taken' },

@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test'
 import type { Pool } from 'pg'
 import type { NewEvent } from '../../src/contract/events.ts'
 import type { PromptMode } from '../../src/contract/prompts.ts'
+import type { ForkRequest } from '../../src/contract/sessions.ts'
 import type { Notifications } from '../../src/server/db/notifications.ts'
 import { masterCaller } from '../../src/server/http/caller.ts'
 import { createLog } from '../../src/server/platform/log.ts'
@@ -11,6 +12,8 @@ import { leaseStore } from '../../src/server/sessions/engine/lease-store.ts'
 import { Leases } from '../../src/server/sessions/engine/leases.ts'
 import { runStore } from '../../src/server/sessions/engine/run-store.ts'
 import { Runner } from '../../src/server/sessions/engine/runner.ts'
+import { createFork } from '../../src/server/sessions/fork.ts'
+import { forkStore } from '../../src/server/sessions/fork-store.ts'
 import { createEventLog } from '../../src/server/sessions/log/event-log.ts'
 import { eventStore } from '../../src/server/sessions/log/event-store.ts'
 import { FoldCache } from '../../src/server/sessions/log/fold-cache.ts'
@@ -56,6 +59,8 @@ interface Process {
   readonly workspaces?: Pick<Workspaces, 'restore' | 'capture'>
   /** Whether the runtime's runs may end where they wait for people. */
   readonly parks?: true
+  /** Runtimes besides that one. */
+  readonly others?: readonly Runtime[]
   /** Takes the place of the runtime that plays `parts`. */
   readonly over?: Runtime
 }
@@ -73,6 +78,7 @@ export function createEngine(
     logCap = endless,
     workspaces,
     over,
+    others = [],
   }: Process,
 ) {
   const woken = new Set<string>()
@@ -90,7 +96,7 @@ export function createEngine(
     },
     dispose: async () => undefined,
   }
-  const runtimes = registryOf(over ?? (runtime as Runtime))
+  const runtimes = registryOf(over ?? (runtime as Runtime), ...others)
   const approvals = approvalStore(pool)
   const sessions = sessionStore(pool)
   const prompts = promptStore(pool)
@@ -148,6 +154,7 @@ export function createEngine(
     makeRoom: async () => false,
   })
   const compactions = createCompactionRequests({ ...shared, pool, sessions: rules, queue, waitForPrompt })
+  const fork = createFork({ ...shared, pool, sessions: rules, store: sessions, forks: forkStore })
   t.after(async () => {
     await runner.drain(0)
     await leases.stop()
@@ -156,6 +163,7 @@ export function createEngine(
 
   return {
     rules,
+    fork: (id: string, body: ForkRequest) => fork(id, body, { caller: masterCaller, idempotency: undefined }),
     runner,
     runs,
     wait: waitForPrompt,

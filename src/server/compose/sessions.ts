@@ -23,6 +23,8 @@ import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
 import { createFilesChange } from '../sessions/files-change.ts'
+import { createFork } from '../sessions/fork.ts'
+import { forkStore } from '../sessions/fork-store.ts'
 import { createEventLog } from '../sessions/log/event-log.ts'
 import { eventStore } from '../sessions/log/event-store.ts'
 import { FoldCache } from '../sessions/log/fold-cache.ts'
@@ -82,6 +84,7 @@ export function composeSessions(needs: Needs) {
   const events = eventStore(pool)
   const slots = new StreamSlots()
   const live = new LiveEvents({ store: events, notifications, owner, log })
+  const history = historyStore(pool)
   const eventLog = createEventLog({ pool, store: events, live })
 
   // runs
@@ -98,7 +101,8 @@ export function composeSessions(needs: Needs) {
     pauses,
     runs: runStore(pool),
     approvals: approvalRows,
-    history: historyStore(pool),
+    events,
+    history,
     histories: new HistoryCache(),
     folds: new FoldCache(),
     eventLog,
@@ -164,6 +168,8 @@ export function composeSessions(needs: Needs) {
     waitForPrompt,
   })
 
+  const fork = createFork({ pool, sessions, store: sessionRows, forks: forkStore, events, history, eventLog, runtimes })
+
   return {
     sessions,
     approvals,
@@ -179,6 +185,7 @@ export function composeSessions(needs: Needs) {
     serve(app: FastifyInstance) {
       serveSessions(app, {
         sessions,
+        fork,
         events,
         modelName,
         answer: createPromptAnswer({ sessions, events, waitForPrompt }),

@@ -171,6 +171,8 @@ export interface Runtime {
   readonly parks?: true
   /** Its tools work in the session's folder on this machine. Absent: elsewhere. */
   readonly workspace?: RuntimeWorkspace
+  /** Whose logs it can go on from, when a session is forked. Absent: it keeps the conversation itself, and is told of another one as text. */
+  readonly reads?: 'own log' | 'any log'
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
   /** Its models are not those of the gateway: a prompt that names none leaves the choice to it. */

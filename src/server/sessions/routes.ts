@@ -8,6 +8,7 @@ import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
 import { opencodeSession } from '../opencode/session.ts'
 import { invalid } from '../platform/errors.ts'
+import type { Fork } from './fork.ts'
 import { messagesOf } from './log/conversation.ts'
 import type { EventStore } from './log/event-store.ts'
 import type { createPromptAnswer } from './prompt-answer.ts'
@@ -19,6 +20,7 @@ import type { Sessions } from './sessions.ts'
 
 interface Deps {
   readonly sessions: Sessions
+  readonly fork: Fork
   readonly events: EventStore
   /** Turns a prompt's provider and model into one name; asks what the session runs on where that makes a difference. */
   readonly modelName: (
@@ -79,6 +81,11 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     const { session_id: id } = params
     const row = title === undefined ? await sessions.open(id, caller) : await sessions.rename(id, title, caller)
     return opencodeSession(toSession(row))
+  })
+  bind(app, sessionRoutes.fork, async ({ params, body }, caller, { idempotency, ignore }) => {
+    const { session, ignored } = await deps.fork(params.session_id, body ?? {}, { caller, idempotency })
+    ignore(ignored)
+    return opencodeSession(session)
   })
   bind(app, sessionRoutes.remove, async ({ params }, caller) => {
     await sessions.open(params.session_id, caller)

@@ -44,6 +44,8 @@ export interface RunRow extends Omit<NewSession, 'agent' | 'harness'> {
   readonly data_folder: string | null
   /** The last checkpoint of its files; null before the first. */
   readonly checkpoint_id: string | null
+  /** The event that says what was copied from another session; null for one that begins anew. */
+  readonly forked_at_seq: number | null
   readonly log_bytes: number
   readonly next_seq: number
 }
@@ -54,6 +56,9 @@ export interface SessionRow extends NewSession, RunRow {
   readonly deleted_at: Date | null
   /** Since when its log cannot be read; null while it can. */
   readonly purged_at: Date | null
+  /** The session that it was forked from, and the last event of that which was copied. */
+  readonly forked_from_id: string | null
+  readonly forked_from_seq: number | null
   readonly created_at: Date
   readonly updated_at: Date
   readonly held: boolean
@@ -70,12 +75,12 @@ const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.
 /** The columns of a `RunRow`, none of which is a date: they travel as JSON too. */
 export const runColumns = `
   s.id, s.owner_id, s.title, s.agent_id, s.agent_version, s.runtime, s.runtime_agent_ref_id, s.provider_session_id,
-  s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.checkpoint_id,
+  s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.checkpoint_id, s.forked_at_seq,
   s.log_bytes, s.next_seq`
 
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `
-  select ${runColumns}, s.agent, s.harness, s.sandbox_status, s.deleted_at, s.purged_at, s.created_at, s.updated_at, s.last_outcome,
+  select ${runColumns}, s.agent, s.harness, s.sandbox_status, s.deleted_at, s.purged_at, s.forked_from_id, s.forked_from_seq, s.created_at, s.updated_at, s.last_outcome,
          coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
@@ -275,6 +280,7 @@ export const toSession = (row: SessionRow): Session => ({
   }),
   environment: row.environment as Session['environment'],
   timezone: row.timezone,
+  forked_from: row.forked_from_id === null ? null : { session_id: row.forked_from_id, seq: row.forked_from_seq ?? 0 },
   time: { created: row.created_at.getTime(), updated: row.updated_at.getTime() },
 })
 

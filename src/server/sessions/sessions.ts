@@ -62,6 +62,7 @@ export function createSessions(deps: Deps) {
     const { session, model, budgetUsd, ignored } = plan
     const { id } = session
     await store.insert(client, session)
+    await first.begin?.(id)
     if (budgetUsd !== undefined) {
       const limits = { max_usd: String(budgetUsd), ...noLimits }
       await deps.budgets.setLimits(client, { scope: 'session', scope_id: id }, limits)
@@ -126,12 +127,13 @@ export function createSessions(deps: Deps) {
     },
 
     /** A session with its first messages, inside a transaction of the caller's, who calls `tell` after the commit. */
-    async createWithin(client: PoolClient, { body, caller, messages }: NewWithin) {
+    async createWithin(client: PoolClient, { body, caller, messages, owner, begin }: NewWithin) {
       const agents = deps.agents.within(client)
-      const plan = await planSession({ ...deps, agents }, body, caller)
+      const plan = ownedBy(owner, await planSession({ ...deps, agents }, body, caller))
       const told: Appended[] = []
-      await add(client, plan, { caller, told, messages })
-      return { id: plan.session.id, ignored: plan.ignored, tell: () => told.forEach(eventLog.tell) }
+      await add(client, plan, { caller, told, messages, begin })
+      const { id, runtime } = plan.session
+      return { id, runtime, ignored: plan.ignored, tell: () => told.forEach(eventLog.tell) }
     },
 
     /** Those of the given sessions that the caller may see and that were not deleted. */
@@ -267,12 +269,24 @@ interface NewWithin {
   readonly body: SessionCreate
   readonly caller: Caller
   readonly messages: readonly (readonly PromptPart[])[]
+  /** Whose it is; of an agent of somebody else it cannot be. By default the agent's owner, or the caller. */
+  readonly owner?: string
+  /** Stores what the session begins with, before its first event. */
+  readonly begin?: (id: string) => Promise<void>
 }
 
 interface First {
   readonly caller: Caller
   readonly told: Appended[]
   readonly messages: readonly (readonly PromptPart[])[]
+  readonly begin?: NewWithin['begin']
+}
+
+function ownedBy(owner: string | undefined, plan: SessionPlan): SessionPlan {
+  const { session } = plan
+  if (owner === undefined || owner === session.owner_id) return plan
+  if (session.agent_id !== '') throw invalid('agent_id must be an agent of the owner of the session')
+  return { ...plan, session: { ...session, owner_id: owner } }
 }
 
 const textOf = (text: string): PromptPart[] => [{ type: 'text', text }]

@@ -85,8 +85,10 @@ const isWanted = `
 const noteText = (which: string) => `
   insert into webhook_cursors (endpoint_id, session_id, seq, ready_at)
   select e.id, s.id,
-         coalesce((select seq from session_events v where v.session_id = s.id and v.created_at < e.created_at
-                   order by seq desc limit 1), 0),
+         -- What was copied from another session was delivered there.
+         greatest(coalesce(s.forked_at_seq, 1) - 1,
+                  coalesce((select seq from session_events v where v.session_id = s.id and v.created_at < e.created_at
+                            order by seq desc limit 1), 0)),
          clock_timestamp()
   from webhook_endpoints e join sessions s on ${isHeard}
   left join webhook_cursors c on c.endpoint_id = e.id and c.session_id = s.id

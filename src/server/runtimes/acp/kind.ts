@@ -50,6 +50,7 @@ function acpRuntime(deps: AcpDeps, endpoint: RuntimeEndpoint): Runtime & { close
     id: endpoint.id,
     capabilities,
     workspace: programWorkspace,
+    reads: 'any log',
     run: (session, prompt, context) => runPrompt({ deps, endpoint, kept, session, prompt, context }),
     async dispose({ id }) {
       await kept.end(id)

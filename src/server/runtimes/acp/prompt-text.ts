@@ -1,7 +1,7 @@
 import { askedBy, type NewEvent, type TextBlock } from '../../../contract/events.ts'
-import { recordsOf, textOf } from '../../platform/json.ts'
+import { textOf } from '../../platform/json.ts'
+import { pastEntry, pastText } from '../past-words.ts'
 import { goOnWords, paragraphs, placeOf } from '../prompt-words.ts'
-import { shortened } from '../remote/shortened.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
 /** What the log tells of a session before its program is asked anything. */
@@ -20,35 +20,13 @@ export async function readPast(history: AsyncIterable<NewEvent>, promptId: strin
   const open = new Set<string>()
   let isWaiting = false
   for await (const event of history) {
-    const entry = event['prompt_id'] === promptId && event.type === 'user.message' ? undefined : entryOf(event)
-    if (entry !== undefined) said.push(entry)
+    if (event['prompt_id'] !== promptId || event.type !== 'user.message') said.push(...pastEntry(event))
     if (event.type === 'agent.tool_use') open.add(textOf(event['tool_use_id']))
     if (event.type === 'agent.tool_result') open.delete(textOf(event['tool_use_id']))
     if (event.type === 'session.status_idle') isWaiting = askedBy(event).length > 0
     if (event.type === 'session.status_running') isWaiting = false
   }
   return { said, openCalls: [...open], isWaiting }
-}
-
-const longestEntry = 4_000
-
-function entryOf(event: NewEvent): string | undefined {
-  const text = () =>
-    recordsOf(event['content'])
-      .map(block => textOf(block['text']))
-      .join('\n')
-  switch (event.type) {
-    case 'user.message':
-      return `User:\n${text()}`
-    case 'agent.message':
-      return `Assistant:\n${text()}`
-    case 'agent.tool_use':
-      return shortened(`Assistant called ${textOf(event['name'])}: ${JSON.stringify(event['input'])}`, longestEntry)
-    case 'agent.tool_result':
-      return shortened(`Result:\n${text()}`, longestEntry)
-    default:
-      return undefined
-  }
 }
 
 interface Sent {
@@ -63,8 +41,6 @@ interface Sent {
   readonly isAgain: boolean
 }
 
-const longestConversation = 200_000
-
 /** The text of a prompt. The protocol has no place for a system prompt: it stands in front of the first one. */
 export function promptText({ session, prompt, memories, past, isNew, isAgain }: Sent): string {
   const system = prompt.system ?? (isNew ? session.system : '')
@@ -73,17 +49,9 @@ export function promptText({ session, prompt, memories, past, isNew, isAgain }: 
     system,
     isNew ? placeOf(session) : '',
     isNew ? memories : '',
-    isNew && past.said.length > 0 ? conversation(past.said) : '',
+    isNew ? pastText(past.said) : '',
     isAgain ? `${goOnWords}\n${text}` : text,
   )
 }
 
 const joined = (parts: readonly TextBlock[]): string => parts.map(({ text }) => text).join('\n')
-
-/** The end of it, when all of it is too long. */
-function conversation(said: readonly string[]): string {
-  const all = said.join('\n\n')
-  const kept = all.slice(-longestConversation).toWellFormed()
-  const cut = kept.length < all.length ? '[...]' : ''
-  return `<conversation_so_far>\n${cut}${kept}\n</conversation_so_far>`
-}

@@ -19,6 +19,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
     id: 'builtin',
     parks: true,
     workspace: { isRead, onlyByCalls: true },
+    reads: 'own log',
     capabilities: {
       streaming: true,
       interrupt: true,

@@ -16,11 +16,12 @@ import {
 } from '../../runtimes/runtime.ts'
 import type { Workspaces } from '../../workspaces/workspaces.ts'
 import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
-import type { Queryable } from '../log/event-store.ts'
+import type { EventStore, Queryable } from '../log/event-store.ts'
 import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
+import { toldOfPast } from './forked-past.ts'
 import type { HeldSession } from './leases.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
 import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
@@ -31,6 +32,7 @@ import { type StepFiles, WorkspaceSteps } from './workspace-steps.ts'
 
 export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
   readonly workspaces: Pick<Workspaces, 'restore' | 'capture'>
+  readonly events: Pick<EventStore, 'list'>
   /** A log that has reached it takes no further run. */
   readonly logCap: { readonly events: number; readonly bytes: number }
   /** Aborts when the process wants to hand its sessions over. */
@@ -67,13 +69,13 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   const { held, prompt } = task
   const runId = prompt.run_id ?? newId('run')
   const stop = stopOf(task, runId)
-  const limitSeconds = limitOf(task.session)
-  const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
-  const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, clock.signal])
 
   await begin(deps, task, runId)
   const refusal = refusalOf(deps, task)
   if (!refusal) await readyWorkspace(deps, task)
+  const limitSeconds = limitOf(task.session)
+  const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
+  const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, clock.signal])
   const steps = new WorkspaceSteps(deps, task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
   const isStopped = () => stop.signal.aborted || clock.signal.aborted
@@ -163,21 +165,23 @@ interface Driven {
 /** Stores what the runtime yields, but for its last batch. */
 async function drive(
   deps: RunDeps,
-  { held, runtime, session, prompt }: RunTask,
+  task: RunTask,
   run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> &
     Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps },
 ): Promise<Driven> {
+  const { held, runtime, session, prompt } = task
   const { signal, isStopped, runId } = run
   let hasProgressed = false
   try {
+    const past = await toldOfPast(deps, task)
     const context = {
       runId,
       signal,
       isStopped,
       isDraining: () => deps.draining.aborted,
-      ...contextOf(deps, held, { ...run, runtime, draining: deps.draining }),
+      ...contextOf({ ...deps, history: past.history }, held, { ...run, runtime, draining: deps.draining }),
     }
-    for await (const batch of runtime.run(session, prompt, context)) {
+    for await (const batch of runtime.run(session, past.prompt, context)) {
       const { events: told, refs } = partsOf(batch)
       const events = stamped(told, prompt.id, runId)
       if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }

@@ -25,11 +25,15 @@ interface Stepping {
 export interface StepFiles {
   /** Warnings about the files, for the log. */
   readonly told: readonly NewEvent[]
-  /** Stores the checkpoint together with the step, as of its last event; undefined when there is none. */
+  /** Stores the checkpoint together with the step, as of its last result of a tool; undefined when there is none. */
   readonly commit: ((on: Queryable, stored: readonly SessionEvent[]) => Promise<void>) | undefined
   /** Call it after the commit. */
   readonly done: () => Promise<void>
 }
+
+/** The result that they came with; without one the last event. */
+const seqOfFiles = (stored: readonly SessionEvent[]): number =>
+  (stored.findLast(({ type }) => type === 'agent.tool_result') ?? stored.at(-1))?.seq ?? 0
 
 const noFiles: StepFiles = { told: [], commit: undefined, done: async () => undefined }
 const mostTries = 3
@@ -97,7 +101,7 @@ export class WorkspaceSteps {
     const told = ready.leftOut?.length ? [leftOutWarning(ready.leftOut, 'not part of checkpoints')] : []
     return {
       told,
-      commit: (on, stored) => ready.commit(on, stored.at(-1)?.seq ?? 0),
+      commit: (on, stored) => ready.commit(on, seqOfFiles(stored)),
       done: async () => {
         this.#checkpointId = ready.id
         await ready.done()

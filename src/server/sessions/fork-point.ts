@@ -1,0 +1,62 @@
+import { endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
+
+const notRun = [{ type: 'text', text: 'not run here: the session was forked before this call had ended' }]
+
+/** What a part of a log leaves open. Add its events in order. */
+export class ForkPoint {
+  /** Of a model request without an end. */
+  #openStart: number | undefined
+  readonly #openCalls = new Set<string>()
+  /** Prompts without an end; the run of each, null for one that has not begun. */
+  readonly #openPrompts = new Map<string, string | null>()
+  #running: { readonly prompt_id: string; readonly run_id: string } | undefined
+
+  add(event: SessionEvent): void {
+    const promptId = String(event['prompt_id'])
+    if (event.type === 'span.model_request_start') this.#openStart = event.seq
+    else if (event.type === 'span.model_request_end') this.#openStart = undefined
+    else if (event.type === 'agent.tool_use') this.#openCalls.add(String(event['tool_use_id']))
+    else if (event.type === 'agent.tool_result') this.#openCalls.delete(String(event['tool_use_id']))
+    else if (event.type === 'user.message') this.#openPrompts.set(promptId, null)
+    else if (event.type === 'session.prompt_ended') this.#openPrompts.delete(promptId)
+    else if (event.type === 'session.status_running' && event['run_id'] !== undefined) this.#begin(event)
+    else if (endsRun(event)) this.#end(event)
+  }
+
+  /** The last event of the last whole step; undefined when the part ends in one. */
+  get stepBefore(): number | undefined {
+    return this.#openStart === undefined ? undefined : this.#openStart - 1
+  }
+
+  /** What closes the part, so that nobody takes its work up again. */
+  closing(): NewEvent[] {
+    const results = [...this.#openCalls].map(id => ({
+      type: 'agent.tool_result',
+      tool_use_id: id,
+      content: notRun,
+      is_error: true,
+    }))
+    const running = this.#running
+    const ends = [...this.#openPrompts].flatMap(([prompt_id, run_id]) =>
+      prompt_id === running?.prompt_id
+        ? []
+        : [{ type: 'session.prompt_ended', prompt_id, run_id, state: 'cancelled', reason: 'forked' }],
+    )
+    const details = { type: 'forked', message: 'the session was forked in the middle of this run' }
+    const idle = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: details, ...running }
+    return [...results, ...ends, ...(running ? [idle] : [])]
+  }
+
+  #begin(event: SessionEvent): void {
+    const [prompt_id, run_id] = [String(event['prompt_id']), String(event['run_id'])]
+    this.#running = { prompt_id, run_id }
+    this.#openPrompts.set(prompt_id, run_id)
+  }
+
+  #end(event: SessionEvent): void {
+    // A run that a budget has stopped goes on; in a fork it does not.
+    this.#openPrompts.delete(String(event['prompt_id'] ?? this.#running?.prompt_id))
+    this.#running = undefined
+    this.#openCalls.clear()
+  }
+}

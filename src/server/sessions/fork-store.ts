@@ -1,0 +1,48 @@
+import type { PoolClient } from 'pg'
+
+/** A session that begins with a part of another one's log. */
+interface Copy {
+  readonly id: string
+  readonly fromId: string
+  /** The last event that is copied. */
+  readonly seq: number
+}
+
+// The numbers of events stay: what names an event by its number goes on meaning the same.
+const copyEventsText = `
+  with copied as (
+    insert into session_events (session_id, seq, id, type, payload, bytes, fence, created_at)
+    select $1, seq, id, type, payload, coalesce(bytes, octet_length(payload::text)), 0, created_at
+    from session_events where session_id = $2 and seq <= $3
+    returning bytes
+  )
+  update sessions
+  set next_seq = $3 + 1, log_bytes = (select coalesce(sum(bytes), 0) from copied), forked_from_id = $2, forked_from_seq = $3
+  where id = $1`
+
+const copyCheckpointsText = `
+  with copied as (
+    insert into workspace_checkpoints (session_id, seq, id, is_full, manifest, files, bytes, left_out, created_at)
+    select $1, seq, 'chk_' || substr($1, 5) || '_' || seq, is_full, manifest, files, bytes, left_out, created_at
+    from workspace_checkpoints where session_id = $2 and seq <= $3
+    returning id, seq
+  ), needed as (
+    insert into workspace_refs (session_id, owner_id, hash)
+    select $1, owner_id, hash from workspace_refs where session_id = $2 and exists (select from copied)
+  )
+  update sessions set checkpoint_id = last.id, checkpoint_seq = last.seq
+  from (select id, seq from copied order by seq desc limit 1) last where sessions.id = $1`
+
+/** Copies logs and files of sessions, inside a transaction. */
+export const forkStore = {
+  /** Copies the log until an event, and the checkpoints of that time, into a session that has none of both. */
+  async copy(on: PoolClient, { id, fromId, seq }: Copy): Promise<void> {
+    await on.query(copyEventsText, [id, fromId, seq])
+    await on.query(copyCheckpointsText, [id, fromId, seq])
+  },
+
+  /** Records where what was copied ends. */
+  async close(on: PoolClient, id: string, seq: number): Promise<void> {
+    await on.query('update sessions set forked_at_seq = $2 where id = $1', [id, seq])
+  },
+}
