@@ -12,7 +12,7 @@ import { type Look, lookAt } from './look.ts'
 import { follow, type Reader } from './readers.ts'
 import { createSite, type Site } from './site.ts'
 import { transcriptOf } from './transcript.ts'
-import { startUpstream, toolPrompt, type Upstream } from './upstream.ts'
+import { scriptedText, startUpstream, toolPrompt, type Upstream } from './upstream.ts'
 
 interface Stage {
   readonly bench: Bench
@@ -29,13 +29,26 @@ export const hooked = (plan: object, record?: string) => ({
   ...(record !== undefined && { FAULT_RECORD: record }),
 })
 
+interface Scene {
+  /** Parameters of the model. */
+  readonly model?: object
+  /** A prompt that was answered in the session before. */
+  readonly before?: (key: string) => string
+}
+
+/** A conversation that fills a small window: the next prompt has it compacted before it is answered. */
+const fullWindow: Scene = {
+  model: { capabilities: { context_window: 8_000 } },
+  before: key => scriptedText(key, [{ text: 'much was said '.repeat(300), usage: { input_tokens: 7_000 } }]),
+}
+
 /** F03: a crash before and after each write that one prompt makes; every round must end in the same transcript. */
-async function crashAtEveryWrite(bench: Bench) {
+async function crashAtEveryWrite(bench: Bench, { model = {}, before }: Scene = {}) {
   const upstream = await startUpstream(bench)
-  const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
+  const site = await createSite(bench, { upstream, database: await bench.cluster.database(), model })
   const journal = createJournal(bench)
   const stage: Stage = { bench, site, journal, look: lookAt(bench, site.databaseUrl), upstream }
-  const [first = ''] = await sessionsFor(stage, ['whole'])
+  const [first = ''] = await sessionsFor(stage, ['whole'], before)
   const record = join(bench.folder, 'writes.txt')
   const whole = await runRound(stage, { name: 'whole', sessionId: first, plan: {}, record })
   const writes = readFileSync(record, 'utf8').trim().split('\n')
@@ -45,7 +58,7 @@ async function crashAtEveryWrite(bench: Bench) {
     { write: at + 1, moment: 'before' },
     { write: at + 1, moment: 'after' },
   ])
-  const sessionIds = await sessionsFor(stage, plans.map(nameOf))
+  const sessionIds = await sessionsFor(stage, plans.map(nameOf), before)
   let struck = 0
   for (const [at, plan] of plans.entries()) {
     const round = await runRound(stage, { name: nameOf(plan), sessionId: sessionIds[at] ?? '', plan })
@@ -61,13 +74,23 @@ async function crashAtEveryWrite(bench: Bench) {
 const nameOf = ({ write, moment }: { write: number; moment: string }) => `${moment}-write-${write}`
 
 /** One session a round, made by a service without a fault. */
-async function sessionsFor({ site, journal }: Stage, names: readonly string[]): Promise<string[]> {
+async function sessionsFor(stage: Stage, names: readonly string[], before: Scene['before']): Promise<string[]> {
+  const { site, journal, look } = stage
   await site.start()
   const ids: string[] = []
-  for (const name of names) ids.push(await journal.session(() => site, name))
+  for (const name of names) {
+    const sessionId = await journal.session(() => site, name)
+    ids.push(sessionId)
+    const key = `before-${keyOf(name)}`
+    if (before) await journal.prompt(() => site, { sessionId, key, text: before(key), by: 'message id' })
+  }
+  if (before) await untilQuiet(look, [])
   await site.kill()
   return ids
 }
+
+/** Of the prompt of a round. */
+const keyOf = (name: string): string => `p-${name}`
 
 interface Round {
   readonly name: string
@@ -82,10 +105,10 @@ async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) 
   const target = () => site
   const hurt = await site.start({ env: hooked(plan, record) })
   const reader = follow(bench, target, sessionId)
-  const key = `p-${name}`
+  const key = keyOf(name)
   const sent = journal.prompt(target, { sessionId, key, text: toolPrompt(key), by: 'message id' })
   sent.catch(() => undefined)
-  const wasStruck = await struckOrQuiet(hurt, look, sessionId)
+  const wasStruck = await struckOrQuiet(hurt, look, { sessionId, key })
   if (wasStruck) await site.start()
   await sent
   await untilQuiet(look, [reader])
@@ -99,9 +122,16 @@ async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) 
 const lastWritesMs = 300
 
 /** True once the process is gone; false when its work is done and it stays alive. */
-async function struckOrQuiet({ pid }: Service, look: Look, sessionId: string): Promise<boolean> {
-  const finished = 'select from sessions where id = $1 and lease_owner is null and last_outcome is not null'
-  const isDone = async () => !isAlive(pid) || (await look.pool.query(finished, [sessionId])).rowCount === 1
+async function struckOrQuiet(
+  { pid }: Service,
+  look: Look,
+  prompt: { sessionId: string; key: string },
+): Promise<boolean> {
+  const finished = `
+    select from sessions s join prompts p on p.session_id = s.id
+    where s.id = $1 and s.lease_owner is null and p.message_id = $2 and p.ended_at is not null`
+  const { sessionId, key } = prompt
+  const isDone = async () => !isAlive(pid) || (await look.pool.query(finished, [sessionId, key])).rowCount === 1
   await eventually(isDone, { withinMs: 30_000, what: 'the crash or the end' })
   if (isAlive(pid)) await sleep(lastWritesMs)
   return !isAlive(pid)
@@ -138,6 +168,11 @@ export const crashCases: readonly FaultCase[] = [
   {
     id: 'F03',
     title: 'a crash before and after each database write of one prompt with a tool call',
-    run: crashAtEveryWrite,
+    run: bench => crashAtEveryWrite(bench),
+  },
+  {
+    id: 'F03-compaction',
+    title: 'the same, with a prompt before which the conversation is compacted',
+    run: bench => crashAtEveryWrite(bench, fullWindow),
   },
 ]

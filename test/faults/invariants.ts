@@ -39,11 +39,11 @@ export const invariants: readonly Invariant[] = [
     id: 'I2',
     claim: 'a prompt is announced once and begun at most once',
     sql: `
-      select p.id, p.session_id, count(*) filter (where e.type = 'user.message') as announced,
+      select p.id, p.session_id, count(*) filter (where e.type in ('user.message', 'user.compact')) as announced,
              count(*) filter (where e.type = 'session.status_running') as begun
       from prompts p left join session_events e on e.session_id = p.session_id and e.payload->>'prompt_id' = p.id
       group by p.id
-      having count(*) filter (where e.type = 'user.message') <> 1
+      having count(*) filter (where e.type in ('user.message', 'user.compact')) <> 1
           or count(*) filter (where e.type = 'session.status_running') > 1`,
   },
   {

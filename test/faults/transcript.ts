@@ -5,7 +5,8 @@ import type { SessionEvent } from '../../src/contract/events.ts'
  * - times, numbers and generated ids, and the ids of tool calls, which the model makes up anew in each answer;
  * - spans of model requests, which are repeated after a crash (I6 checks that each has an end);
  * - the words of a tool result: it may be the real one or "outcome unknown" (I6 checks that the tool did not run twice);
- * - the total of tokens, since a repeated call counts again.
+ * - the total of tokens, since a repeated call counts again;
+ * - that files came back from a checkpoint, which only a run says that was cut off.
  * Everything else must be the same: every message, every tool call with its arguments, every end, in the same order.
  */
 export const transcriptOf = (log: readonly SessionEvent[]): string[] => log.flatMap(lineOf)
@@ -15,6 +16,7 @@ function lineOf(event: SessionEvent): string[] {
     case 'span.model_request_start':
     case 'span.model_request_end':
     case 'session.usage':
+    case 'session.workspace_restored':
       return []
     case 'agent.tool_result':
       return ['agent.tool_result']
