@@ -1,10 +1,11 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
+  '^src/server/(system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
 const nouns = [
   'agents/(agents|store)',
   'audit/audit',
   'budgets/(budgets|store)',
+  'controls/freezes',
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
 import { addApprovalCommands } from './approval-commands.ts'
+import { addControlCommands } from './control-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
 import { addKeyCommands } from './key-commands.ts'
@@ -69,6 +70,7 @@ function programOf(registry: Registry): Command {
   addApprovalCommands(program, registry)
   addMemoryCommands(program, registry)
   addKeyCommands(program, registry)
+  addControlCommands(program, registry)
   addModelCommands(program, registry)
   addRuntimeCommands(program, registry)
   return withExamples(program, ['npm start', 'switchyard run "What files are here?"', 'switchyard sessions ls --json'])

@@ -2,6 +2,7 @@ import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
+import { controlRoutes } from './controls.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './events.ts'
 import { fileRoutes } from './files.ts'
@@ -59,6 +60,7 @@ export const api = {
   AgentRuntimes: agentRuntimeRoutes,
   Keys: keyRoutes,
   Budgets: budgetRoutes,
+  Controls: controlRoutes,
   Vault: vaultRoutes,
   Audit: auditRoutes,
   Usage: usageRoutes,
@@ -79,6 +81,7 @@ const groupNames: Readonly<Record<string, string>> = {
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',
   Keys: 'API Keys',
+  Controls: 'Kill switches',
   ModelSettings: 'Models',
 }
 

@@ -49,12 +49,15 @@ export interface PromptEnded {
   readonly reason: 'withdrawn' | 'deleted' | 'steered' | 'interrupted' | 'forked'
 }
 
-/** `stop_reason` of a session that a budget has stopped. It goes on by itself once there is room again. */
+/** `stop_reason` of a session that a budget or a freeze has stopped. It goes on by itself once there is room, or the freeze is lifted. */
 export interface BudgetReached {
   readonly type: 'budget_reached'
-  /** Whose budget it is. */
-  readonly scope: 'key' | 'owner' | 'agent' | 'session'
+  /** Whose budget it is, or whose spending is frozen; `all` is a freeze alone. */
+  readonly scope: 'key' | 'owner' | 'agent' | 'session' | 'all'
+  /** Empty for `all`. */
   readonly scope_id: string
+  /** True for a freeze; absent for a budget. */
+  readonly is_frozen?: true
   /** US dollars that may be spent in a period. */
   readonly max_usd: number | null
   /** US dollars that the refused model call may cost at most. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
+import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
 import { composeDialects } from './compose/dialects.ts'
@@ -66,10 +67,10 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const folderId = await folderIdOf(workspacesDir, log)
 
   const ledger = composeLedger({ ...base, callPool })
-  const { usage, budgets, budgetRows } = ledger
+  const { usage, budgets, budgetRows, freezes } = ledger
   const access = await composeAccess({ ...base, budgetRows })
   const { reseal, keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets })
+  const calls = composeGateway({ ...base, usage, budgets, freezes })
   const { gateway, modelsInForce, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
@@ -105,6 +106,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     loop,
     files,
     budgetRows,
+    freezes,
     keys,
     tickets,
     gateway,
@@ -115,10 +117,11 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     makeRoom: dataFolder.makeRoom,
     agentRows,
   })
-  const { sessions, live, leases, runner, disposal, pausedSessions } = engine
+  const { sessions, live, leases, runner, disposal, pausedSessions, frozenSessions } = engine
   const sessionFiles = composeFiles(engine)
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
   const { feed } = dialects
+  const controls = composeControls({ ...base, ...ledger, keys, sessions })
   const occasions = composeWebhooksAndSchedules({
     ...base,
     vault,
@@ -165,6 +168,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sessionFiles,
     dialects,
     occasions,
+    controls,
   ]
   for (const { serve } of parts) serve(app)
 
@@ -177,6 +181,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
     async start() {
       await notifications.start(owner)
+      await freezes.start()
       await modelsInForce.start()
       reseal.start()
       budgets.start()
@@ -184,6 +189,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       if (!runsSessions) return
       await runner.start()
       pausedSessions.start()
+      frozenSessions.start()
       disposal.start()
       execution.looks.start()
       ticker.start()
@@ -198,6 +204,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       leaving.abort()
       await Promise.all([http.close(graceMs), runner.drain(graceMs), ticker.stop(), delivery.stop()])
       await pausedSessions.stop()
+      await frozenSessions.stop()
       await disposal.stop()
       await execution.looks.stop()
       await leases.stop()
@@ -209,6 +216,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await runtimes.close()
       await sandboxes.stopAll()
       await gateway.close()
+      await freezes.stop()
       await budgets.stop()
       await usage.stop()
       await keys.stop()

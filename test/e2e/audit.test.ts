@@ -202,6 +202,18 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     action: 'budget.set',
     objectId: 'owner:team',
   }),
+  'controls.stop': async () => ({
+    line: 'POST /v1/stop',
+    body: { owner: 'nobody-runs' },
+    action: 'work.stop',
+    objectId: 'owner:nobody-runs',
+  }),
+  'controls.freeze': async () => ({ line: 'PUT /v1/freezes', body: { owner: 'frozen' }, action: 'freeze.set' }),
+  'controls.unfreeze': async () => {
+    const made = await send(service, 'PUT /v1/freezes', { body: { owner: 'thawing' } })
+    const objectId = made.json<{ id: string }>().id
+    return { line: `DELETE /v1/freezes/${objectId}`, action: 'freeze.delete', objectId }
+  },
   'budgets.remove': async () => {
     await send(service, 'PUT /api/budgets/owner/going', { body: { max_budget: 5 } })
     return { line: 'DELETE /api/budgets/owner/going', action: 'budget.delete', objectId: 'owner:going' }

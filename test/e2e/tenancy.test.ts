@@ -121,6 +121,12 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     assert.equal(answer.status, 200, answer.text)
     return { scope_id, scope: 'agent' }
   },
+  '/v1/freezes/{freeze_id}': async () => {
+    const child = await holderOf(adasAdmin, { owner_id: 'ada' })
+    const answer = await send(adasAdmin, 'PUT /v1/freezes', { body: { key_id: child.id, reason: canary } })
+    assert.equal(answer.status, 200, answer.text)
+    return { freeze_id: answer.json<{ id: string }>().id }
+  },
   '/api/v1/managed_agents/agents/{agent_id}': async () => {
     const agent_id = await newAgent()
     const memory_id = await idOf(ada, `POST /api/v1/managed_agents/agents/${agent_id}/memory`, { text: canary })

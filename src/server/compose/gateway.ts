@@ -5,6 +5,7 @@ import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Config } from '../config/config.ts'
+import type { Freezes } from '../controls/freezes.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
@@ -57,10 +58,12 @@ interface Needs {
   readonly audit: Audit
   readonly usage: Usage
   readonly budgets: Budgets
+  readonly freezes: Freezes
 }
 
 /** The path of all model calls, the models that are in force on it, and the configuration as it is now. */
-export function composeGateway({ config, log, keyring, pool, db, notifications, audit, usage, budgets }: Needs) {
+export function composeGateway(needs: Needs) {
+  const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes } = needs
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
   const laneFor = createLanes({
     pools,
@@ -84,6 +87,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
     laneFor,
     usage,
     budgets,
+    freezes,
     cache,
     log,
     hints: notifications,
@@ -115,7 +119,7 @@ export function composeGateway({ config, log, keyring, pool, db, notifications, 
   })
   const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
 
-  const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets })
+  const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
 
   // models and credentials that the API has stored
   const seals = createSettingsSeals(keyring)

@@ -8,6 +8,8 @@ import { serveBudgets } from '../budgets/routes.ts'
 import { createBudgetSettings } from '../budgets/settings.ts'
 import { budgetStore } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
+import { freezeStore } from '../controls/freeze-store.ts'
+import { createFreezes } from '../controls/freezes.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Database } from '../db/types.ts'
@@ -46,8 +48,12 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     nowMs: () => performance.now(),
   })
 
+  const freezeRows = freezeStore(pool)
+
   return {
     usage,
+    freezeRows,
+    freezes: createFreezes({ store: freezeRows, notifications, log }),
     budgets,
     budgetRows,
     serve(app: FastifyInstance) {

@@ -3,6 +3,8 @@ import type { Pool } from 'pg'
 import type { AgentStore } from '../agents/store.ts'
 import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
+import { freezeChannel } from '../controls/freeze-store.ts'
+import type { Freezes } from '../controls/freezes.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
@@ -42,6 +44,8 @@ import { createSessions } from '../sessions/sessions.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { approvalStore } from '../sessions/waits/approval-store.ts'
 import { createApprovals } from '../sessions/waits/approvals.ts'
+import { freezeWaitStore } from '../sessions/waits/freeze-wait-store.ts'
+import { createFrozenSessions } from '../sessions/waits/frozen-sessions.ts'
 import { pauseStore } from '../sessions/waits/pause-store.ts'
 import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
@@ -64,6 +68,7 @@ interface Needs {
   readonly loop: LoopDelay
   readonly files: Pick<OpenFiles, 'shortage'>
   readonly budgetRows: BudgetStore
+  readonly freezes: Freezes
   readonly keys: Keys
   readonly tickets: TicketStore
   readonly gateway: Pick<Gateway, 'find'>
@@ -100,6 +105,7 @@ export function composeSessions(needs: Needs) {
     prompts,
     pauses,
     runs: runStore(pool),
+    freezes: needs.freezes,
     approvals: approvalRows,
     events,
     history,
@@ -134,6 +140,15 @@ export function composeSessions(needs: Needs) {
     wakeUps,
     notifications,
     channel: budgetChannel,
+    log,
+  })
+  const frozenSessions = createFrozenSessions({
+    pool,
+    waits: freezeWaitStore(pool),
+    sessions: sessionRows,
+    wakeUps,
+    notifications,
+    channel: freezeChannel,
     log,
   })
 
@@ -181,6 +196,7 @@ export function composeSessions(needs: Needs) {
     disposal,
     pausedSessions,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
+    frozenSessions,
     rename: sessionRows.rename,
     serve(app: FastifyInstance) {
       serveSessions(app, {

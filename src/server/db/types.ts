@@ -368,6 +368,17 @@ export interface ApiKeyHashTable {
   created_at: DefaultTime
 }
 
+/** Table `freezes`: whose spending is frozen. */
+interface FreezeTable {
+  id: string
+  scope: 'key' | 'owner' | 'all'
+  scope_id: string
+  reason: string | null
+  is_by_limited_key: boolean
+  created_by: string
+  created_at: DefaultTime
+}
+
 /** Table `budgets`: limits and counters of a key, an owner, an agent or a session. Amounts are exact decimals. */
 export interface BudgetTable {
   scope: 'key' | 'owner' | 'agent' | 'session'
@@ -649,6 +660,7 @@ export interface Database {
   api_keys: ApiKeyTable
   api_key_hashes: ApiKeyHashTable
   budgets: BudgetTable
+  freezes: FreezeTable
   reservations: ReservationTable
   webhook_deliveries: WebhookDeliveryTable
   webhook_payloads: WebhookPayloadTable

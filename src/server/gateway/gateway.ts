@@ -3,6 +3,7 @@ import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
 import type { Budgets, Hold } from '../budgets/budgets.ts'
 import type { Deployment } from '../config/config.ts'
+import type { Freezes } from '../controls/freezes.ts'
 import type { KeyAccess } from '../http/caller.ts'
 import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
 import { AppError } from '../platform/errors.ts'
@@ -13,7 +14,7 @@ import type { Usage } from '../usage/usage.ts'
 import { createCachedRouter } from './cache/cached-router.ts'
 import type { ResponseCache } from './cache/entries.ts'
 import { cacheUseOf } from './cache/request.ts'
-import { cachedRow, costsOf, usageRow, withAssumed } from './core/booking.ts'
+import { cachedRow, costsOf, frozenPayersOf, usageRow, withAssumed } from './core/booking.ts'
 import {
   type Ask,
   type Call,
@@ -47,6 +48,8 @@ interface Options {
   readonly usage: Pick<Usage, 'book' | 'room'>
   /** What may be spent; absent where nothing is limited. */
   readonly budgets?: Pick<Budgets, 'isLimited' | 'hold'>
+  /** Whose spending is frozen; absent where nothing can be. */
+  readonly freezes?: Pick<Freezes, 'isAny' | 'refusal'>
   readonly log: Log
   /** Tells other processes what this one learns about deployments; absent where there are none. */
   readonly hints?: HintChannel
@@ -115,7 +118,17 @@ export interface Gateway {
 
 /** Builds the gateway from the configured deployments. */
 export function createGateway(options: Options): Gateway {
-  const { pools, laneFor, usage, budgets, cache, log, random = Math.random, nowMs = () => performance.now() } = options
+  const {
+    pools,
+    laneFor,
+    usage,
+    budgets,
+    freezes,
+    cache,
+    log,
+    random = Math.random,
+    nowMs = () => performance.now(),
+  } = options
   let table = createRoutingTable(options.config, laneFor)
   const { loopDelayMs, shortage } = options
   const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs, shortage })
@@ -150,6 +163,12 @@ export function createGateway(options: Options): Gateway {
     return booked
   }
 
+  /** Counting tokens costs nothing. */
+  const refuseFrozen = (call: Call): void => {
+    const refusal = freezes?.isAny && !isCount(call.kind) ? freezes.refusal(frozenPayersOf(call)) : undefined
+    if (refusal) throw refusal
+  }
+
   /** Tells the caller how its call ended, as far as the sink has not, and books it. */
   const arrived = (arrival: Arrival, sink: Sink, hold: Hold | undefined): Outcome => {
     const { ending, attempt } = arrival
@@ -172,6 +191,7 @@ export function createGateway(options: Options): Gateway {
       try {
         const cacheUse = cacheUseOf(call)
         const ask = permittedAsk(call, current)
+        refuseFrozen(call)
         const room = usage.room()
         if (room) await room
         const asked = onDeployment(call, current.mustServe(call.kind, ask.model, call.caller.key))
@@ -209,6 +229,7 @@ export function createGateway(options: Options): Gateway {
     check(call) {
       try {
         const ask = permittedAsk(call, table)
+        refuseFrozen(call)
         table.mustServe(call.kind, ask.model, call.caller.key)
         return ask
       } catch (error) {

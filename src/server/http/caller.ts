@@ -4,6 +4,8 @@ import type { AppError } from '../platform/errors.ts'
 /** What a virtual key lets its holder do, as far as each call needs to know. */
 export interface KeyAccess {
   readonly id: string
+  /** The keys that it descends from, the nearest first; absent: none. */
+  readonly ancestors?: readonly string[]
   /** Names of models or `provider/*`; empty allows all. */
   readonly models: readonly string[]
   /** Providers whose own API it may use beside the calls of models; absent: none. */

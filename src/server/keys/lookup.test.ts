@@ -8,6 +8,7 @@ import type { KeyGrant } from './store.ts'
 const pepper = Buffer.alloc(32, 9)
 const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   id,
+  ancestors: [],
   owner_id: null,
   role: 'user',
   models: [],

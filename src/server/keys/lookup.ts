@@ -102,6 +102,7 @@ const holderOf = ({ id, owner_id, role, models, passthrough, cache, log_bodies, 
   key: {
     id,
     models,
+    ...(grant.ancestors.length > 0 && { ancestors: grant.ancestors }),
     ...(passthrough.length > 0 && { passthrough }),
     ...(cache && { cacheTtlMs: cacheTtlMs(cache.ttl) ?? 0 }),
     ...(log_bodies && { logBodiesUntilMs: Date.parse(log_bodies.until) }),

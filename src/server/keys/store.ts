@@ -7,6 +7,7 @@ import type { KeyFields, KeyRow } from './key-row.ts'
 /** What a presented key, or the id of one, opens. */
 export interface KeyGrant {
   readonly id: string
+  readonly ancestors: readonly string[]
   readonly owner_id: string | null
   readonly role: KeyRole
   readonly models: readonly string[]
@@ -66,7 +67,7 @@ const isAnyOfLine = (condition: string): string => `
           where a.id = any (k.id || k.ancestors) and (${condition}))`
 
 const grant = (validUntil: string): string => `
-  select k.id, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.expires_at is not null as expires,
+  select k.id, k.ancestors, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.expires_at is not null as expires,
          ${isAnyOfLine('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
          ${isAnyOfLine(`a.owner_id is not null or json_array_length(a.models) > 0
            or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,

@@ -64,7 +64,8 @@ export const notFound = (
     | 'message'
     | 'environment'
     | 'event'
-    | 'file',
+    | 'file'
+    | 'freeze',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

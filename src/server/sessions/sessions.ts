@@ -16,7 +16,7 @@ import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
 import { modelOfSession } from './prompt-model.ts'
-import type { PromptQueue, PromptWrite } from './queue/prompt-queue.ts'
+import type { Halt, Halted, PromptQueue, PromptWrite } from './queue/prompt-queue.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
 import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
 import type { Approvals } from './waits/approvals.ts'
@@ -38,6 +38,8 @@ interface Deps {
   /** Deletes the files of a session when the database cannot write for want of room. False when that is not why. */
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
 }
+
+export type { Halted } from './queue/prompt-queue.ts'
 
 /** The rules of sessions: creation, the queue, interruption and deletion. */
 export type Sessions = ReturnType<typeof createSessions>
@@ -209,6 +211,13 @@ export function createSessions(deps: Deps) {
         await queue.requestStop(client, id, told)
       })
     },
+
+    /** Stops a session for an operator: its run, and what waits behind it. What the caller may see was checked before. */
+    halt: (id: string, halt: Halt): Promise<Halted> =>
+      changing(async (client, told) => {
+        const row = await store.lock(client, id)
+        return !row || row.deleted_at ? { runs: 0, prompts: 0 } : queue.halt(client, id, halt, told)
+      }),
 
     /** Gives the session another title, and says so in its log. */
     async rename(id: string, title: string, caller: Caller): Promise<SessionRow> {

@@ -1,6 +1,7 @@
 import type { Hold } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
 import type { Protocol } from '../../config/config.ts'
+import type { FrozenPayers } from '../../controls/freezes.ts'
 import { newId } from '../../platform/ids.ts'
 import { lesserUsd, sumUsd } from '../../platform/usd.ts'
 import type { UsageRow } from '../../usage/store.ts'
@@ -196,6 +197,12 @@ export function payersOf({ caller, session }: Call): Payers | undefined {
     agent: session?.agent_id || undefined,
     session: session?.session_id,
   }
+}
+
+/** Whose freeze stands against a call. */
+export function frozenPayersOf(call: Call): FrozenPayers {
+  const { key } = call.caller
+  return { keys: key ? [key.id, ...(key.ancestors ?? [])] : [], owner: payersOf(call)?.owner }
 }
 
 const laneName = (kind: CallKind, protocol: Protocol): string =>

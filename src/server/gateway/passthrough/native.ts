@@ -4,9 +4,10 @@ import type { NativeProvider } from '../../../contract/native.ts'
 import type { Method } from '../../../contract/route.ts'
 import type { Budgets, Hold } from '../../budgets/budgets.ts'
 import type { Protocol } from '../../config/config.ts'
+import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Usage } from '../../usage/usage.ts'
-import { lostRow, nativeRow, payersOf } from '../core/booking.ts'
+import { frozenPayersOf, lostRow, nativeRow, payersOf } from '../core/booking.ts'
 import type { Attempt, Call, CallKind, Outcome, Refusal, Sink } from '../core/call.ts'
 import { rateLimitHeaders, withOwnLimits } from '../core/rate-limit-headers.ts'
 import { ByteStream } from '../endpoints/byte-stream.ts'
@@ -50,9 +51,10 @@ interface Deps {
   readonly send: Send
   readonly usage: Pick<Usage, 'book' | 'room'>
   readonly budgets: Pick<Budgets, 'isLimited' | 'hold'>
+  readonly freezes: Pick<Freezes, 'isAny' | 'refusal'>
 }
 
-export function createNative({ gateway, send, usage, budgets }: Deps): Native {
+export function createNative({ gateway, send, usage, budgets, freezes }: Deps): Native {
   const hold = async (attempt: Attempt, method: Method, place: NativePlace): Promise<Hold | undefined> => {
     const { call, ask } = attempt
     const payers = payersOf(call)
@@ -68,6 +70,11 @@ export function createNative({ gateway, send, usage, budgets }: Deps): Native {
       isHeld: true,
       lost: lostRow(call, ask, '0'),
     })
+  }
+
+  const refuseFrozen = (call: Call, method: Method): void => {
+    const refusal = freezes.isAny && !isReading(method) ? freezes.refusal(frozenPayersOf(call)) : undefined
+    if (refusal) throw refusal
   }
 
   const exchanged = (attempt: Attempt, { provider, method, path, body }: NativeRequest, sink: Sink) => {
@@ -113,6 +120,7 @@ export function createNative({ gateway, send, usage, budgets }: Deps): Native {
         return outcome
       }
       try {
+        refuseFrozen(call, method)
         await usage.room()
         leave = gateway.enter({ isStream: true, isOfSession: false })
         held = await hold(attempt, method, place)

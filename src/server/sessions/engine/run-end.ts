@@ -89,7 +89,8 @@ export async function pause(deps: EndDeps, { held, prompt }: Ending, end: RunPau
   const events = stamped([...(files?.told ?? []), ...batch], prompt.id, runId)
   await eventLog.append(held, events, async (client, stored) => {
     if (refs) await sessions.remember(client, held, refs)
-    await pauses.pause(client, { sessionId, budget: reached, needsUsd: reached.needed_usd, hasProgressed })
+    const kind = reached.is_frozen ? 'freeze' : 'budget'
+    await pauses.pause(client, { sessionId, kind, budget: reached, needsUsd: reached.needed_usd, hasProgressed })
     await sessions.setOutcome(client, held, null)
     await files?.commit?.(client, stored)
   })

@@ -1,11 +1,13 @@
 import { statusOfCode } from '../../../contract/errors.ts'
 import { askedBy, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
+import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
 import {
   type BatchParts,
   failed,
+  idle,
   type ProviderRefs,
   partsOf,
   type RunContext,
@@ -39,6 +41,8 @@ export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
   readonly draining: AbortSignal
   readonly pauses: PauseStore
   readonly runs: RunStore
+  /** Whose spending is frozen; absent where nothing can be. */
+  readonly freezes?: Pick<Freezes, 'isAny' | 'stopOf'>
   readonly eventLog: EventLog
   readonly log: Log
 }
@@ -71,7 +75,7 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   const stop = stopOf(task, runId)
 
   await begin(deps, task, runId)
-  const refusal = refusalOf(deps, task)
+  const refusal = refusalOf(deps, task) ?? (await frozenBy(deps, task))
   if (!refusal) await readyWorkspace(deps, task)
   const limitSeconds = limitOf(task.session)
   const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
@@ -249,4 +253,15 @@ function refusalOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): re
     return [failed('unknown_error', 'the log of this session is full; go on in a new session')]
   }
   return undefined
+}
+
+/** Runtimes of providers spend without a model call of ours, so that the run itself must wait. */
+async function frozenBy({ freezes, keys }: RunDeps, { held, prompt, row }: RunTask): Promise<NewEvent[] | undefined> {
+  if (!freezes?.isAny) return undefined
+  const { key_id } = prompt
+  const holder = key_id === null ? undefined : await whileHeld(held, async () => keys.byId(key_id))
+  const ownerOfKey = holder && holder.principal !== key_id ? holder.principal : undefined
+  const ids = key_id === null ? [] : [key_id, ...(holder?.key.ancestors ?? [])]
+  const stop = freezes.stopOf({ keys: ids, owner: row.owner_id || ownerOfKey })
+  return stop && [idle(stop.reached, { type: 'budget_reached', message: stop.message })]
 }

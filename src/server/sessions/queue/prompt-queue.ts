@@ -33,6 +33,18 @@ interface Paused {
   readonly promptId?: string
 }
 
+export interface Halt {
+  /** Those that queued the prompts that are meant; undefined: all. */
+  readonly keyIds: readonly string[] | undefined
+  readonly reason: string | undefined
+}
+
+/** What a kill switch has stopped. */
+export interface Halted {
+  readonly runs: number
+  readonly prompts: number
+}
+
 export interface PromptTarget {
   readonly id: string
   readonly caller: Caller
@@ -93,6 +105,20 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
         throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
       const ends = promptsEnded([{ id: promptId, run_id: null }], { state: 'cancelled', reason: 'withdrawn' })
       told.push(await eventLog.appendByCaller(client, sessionId, ends))
+    },
+
+    /** Asks for the end of the run, and cancels what waits; of these keys alone, where they are given. How many of each. */
+    async halt(client: Queryable, sessionId: string, { keyIds, reason }: Halt, told: Appended[]): Promise<Halted> {
+      const isRunning = await prompts.requestStop(client, sessionId, keyIds)
+      const cancelled = await prompts.cancelWaiting(client, sessionId, keyIds)
+      if (!isRunning && cancelled.length === 0) return { runs: 0, prompts: 0 }
+      const interrupt = { type: 'user.interrupt', ...(reason !== undefined && { reason }) }
+      const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'interrupted' })
+      told.push(await eventLog.appendByCaller(client, sessionId, [interrupt, ...ends]))
+      if (isRunning) store.notifyOwner(client, sessionId)
+      await store.setDue(client, sessionId)
+      wakeUps.send(client, sessionId)
+      return { runs: isRunning ? 1 : 0, prompts: cancelled.length }
     },
 
     /** Cancels everything of a session that is deleted, and appends its last event. */

@@ -198,12 +198,27 @@ export function promptStore(pool: Pool) {
       return (await on.query<EndedPrompt>(text, [sessionId])).rows
     },
 
-    /** Asks the owner of the running prompt to stop it. False when none runs. */
-    async requestStop(on: Queryable, sessionId: string): Promise<boolean> {
+    /** Asks the owner of the running prompt to stop it; of a run of several when one of them is of these keys, if given. False when none runs. */
+    async requestStop(on: Queryable, sessionId: string, keyIds?: readonly string[]): Promise<boolean> {
       const text = `
-        update prompts set stop_requested = true where session_id = $1 and state = 'running' and not stop_requested`
-      const { rowCount } = await on.query(text, [sessionId])
+        update prompts set stop_requested = true
+        where session_id = $1 and state = 'running' and not stop_requested and ($2::text[] is null or exists (
+          select from prompts where session_id = $1 and state = 'running' and key_id = any ($2)))`
+      const { rowCount } = await on.query(text, [sessionId, keyIds])
       return (rowCount ?? 0) > 0
+    },
+
+    /** Cancels what waits, for its turn or for something else; of these keys alone, if given. Those prompts, in order. */
+    async cancelWaiting(on: Queryable, sessionId: string, keyIds?: readonly string[]): Promise<EndedPrompt[]> {
+      const text = `
+        with cancelled as (
+          update prompts set state = 'cancelled', ended_at = clock_timestamp()
+          where session_id = $1 and state = 'waiting' and ($2::text[] is null or key_id = any ($2)) returning id, run_id, position
+        ), ended as (
+          delete from waits where prompt_id in (select id from cancelled)
+        )
+        select id, run_id from cancelled order by position`
+      return (await on.query<EndedPrompt>(text, [sessionId, keyIds])).rows
     },
 
     /** The runs of the held sessions that must stop. */

@@ -52,7 +52,7 @@ async function stop(
   { needs = 0.25, hasProgressed = false, budget }: Stopped = {},
 ) {
   await startPrompt(pool, promptId, 'run_1')
-  await pauses.pause(pool, { sessionId, needsUsd: needs, hasProgressed, ...(budget && { budget }) })
+  await pauses.pause(pool, { sessionId, kind: 'budget', needsUsd: needs, hasProgressed, ...(budget && { budget }) })
   await sessions.setDue(pool, sessionId)
 }
 
@@ -126,7 +126,7 @@ test('a paused prompt that somebody asked to stop is taken up, to be stopped', a
   const promptId = await storedPrompt(pool, id, { position: 1 })
   await startPrompt(pool, promptId, 'run_1')
   await prompts.requestStop(pool, id)
-  await pauses.pause(pool, { sessionId: id, needsUsd: 1, hasProgressed: false })
+  await pauses.pause(pool, { kind: 'budget', sessionId: id, needsUsd: 1, hasProgressed: false })
   assert.equal((await prompts.next(id))?.stop_requested, true)
 })
 
@@ -263,7 +263,7 @@ test('all prompts of the run wait and go on together, and joined ones join again
   await storedPrompt(pool, id, { position: 2 })
   await startPrompt(pool, first, 'run_1')
   await prompts.join({ sessionId: id, fence: 0 }, 'run_1')
-  await pauses.pause(pool, { sessionId: id, needsUsd: null, hasProgressed: true })
+  await pauses.pause(pool, { kind: 'budget', sessionId: id, needsUsd: null, hasProgressed: true })
   assert.deepEqual([(await rowOf(first))?.held_by, (await rowOf(steering))?.held_by], ['budget', 'budget'])
   await resumed(id)
   await startPrompt(pool, first, 'run_2')

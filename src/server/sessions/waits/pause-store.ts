@@ -32,6 +32,7 @@ interface Found {
 
 interface Pause {
   readonly sessionId: string
+  readonly kind: 'budget' | 'freeze'
   /** The budget that refused; undefined: not known. */
   readonly budget?: BudgetId
   /** US dollars that the refused call may cost at most; null: not known. */
@@ -50,7 +51,7 @@ const pauseText = `
     where session_id = $1 and state = 'running' returning id, held_times, key_id
   )
   insert into waits (prompt_id, kind, session_id, needs_usd, not_before, scope, scope_id, key_id)
-  select id, 'budget', $1, $2, ${heldUntil('held_times')}, $4, $5, key_id from stopped`
+  select id, $6, $1, $2, ${heldUntil('held_times')}, $4, $5, key_id from stopped`
 
 /** Budgets, and keys, that one look goes through. */
 const mostLooked = 1_000
@@ -173,8 +174,8 @@ export type PauseStore = ReturnType<typeof pauseStore>
 export function pauseStore(pool: Pool) {
   return {
     /** Puts the prompts of the run back to their places, to wait until their budgets have room. */
-    async pause(on: Queryable, { sessionId, budget, needsUsd, hasProgressed }: Pause): Promise<void> {
-      await on.query(pauseText, [sessionId, needsUsd, hasProgressed, budget?.scope, budget?.scope_id])
+    async pause(on: Queryable, { sessionId, kind, budget, needsUsd, hasProgressed }: Pause): Promise<void> {
+      await on.query(pauseText, [sessionId, needsUsd, hasProgressed, budget?.scope, budget?.scope_id, kind])
     },
 
     /** Looks for paused sessions whose budgets have room. */
@@ -203,7 +204,7 @@ export function pauseStore(pool: Pool) {
     async cancel(on: Queryable, sessionId: string, promptId?: string): Promise<string[]> {
       const text = `
         with ended as (
-          delete from waits where session_id = $1 and kind = 'budget' and ($2::text is null or prompt_id = $2)
+          delete from waits where session_id = $1 and kind in ('budget', 'freeze') and ($2::text is null or prompt_id = $2)
           returning prompt_id
         ), cancelled as (
           update prompts set state = 'cancelled', ended_at = clock_timestamp()
@@ -214,11 +215,11 @@ export function pauseStore(pool: Pool) {
       return rows.map(({ id }) => id)
     },
 
-    /** True when the prompt waits, or stands behind one that waits, for a budget. */
+    /** True when the prompt waits, or stands behind one that waits, for a budget or the end of a freeze. */
     async isPaused(promptId: string): Promise<boolean> {
       const text = `
         select from prompts p join prompts held using (session_id) join waits on waits.prompt_id = held.id
-        where p.id = $1 and p.state = 'waiting' and waits.kind = 'budget' and held.position <= p.position`
+        where p.id = $1 and p.state = 'waiting' and waits.kind in ('budget', 'freeze') and held.position <= p.position`
       const { rowCount } = await pool.query(text, [promptId])
       return (rowCount ?? 0) > 0
     },

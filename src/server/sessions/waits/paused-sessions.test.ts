@@ -40,7 +40,7 @@ function createReplica(t: TestContext, changes: Partial<typeof pauses> = {}) {
 async function pausedSession(): Promise<string> {
   const id = await storedSession(pool)
   await startPrompt(pool, await storedPrompt(pool, id, { position: 1 }), 'run_1')
-  await pauses.pause(pool, { sessionId: id, needsUsd: 0.5, hasProgressed: true })
+  await pauses.pause(pool, { kind: 'budget', sessionId: id, needsUsd: 0.5, hasProgressed: true })
   const text = `insert into budgets (scope, scope_id, max_usd, spent_usd) values ('session', $1, 1, 1)`
   await pool.query(text, [id])
   return id

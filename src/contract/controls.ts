@@ -1,0 +1,146 @@
+import { type Static, Type } from 'typebox'
+import { route } from './route.ts'
+import { DateTime, NextCursor, Nullable, pageQuery } from './schemas.ts'
+
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const Reason = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'Shown to those who are stopped' }),
+)
+const All = Type.Optional(Type.Literal(true))
+
+const CostPerMinute = Nullable(
+  Type.Number({
+    description: 'US dollars of the model calls that ended in the last 60 s; null: none of them has a known price',
+  }),
+)
+const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
+
+/** A session with a prompt that runs. */
+export const RunningSession = Type.Object({
+  session_id: Type.String(),
+  title: Type.String(),
+  agent_id: Type.String(),
+  owner_id: Type.String(),
+  key_id: Nullable(Type.String({ description: 'The key that queued the prompt; null for the master key' })),
+  runtime: Type.String(),
+  prompt_id: Type.String(),
+  run_id: Nullable(Type.String()),
+  started_at: Nullable(DateTime),
+  held_by: Nullable(Type.String({ description: 'What the run waits for: `approval` or `retry`' })),
+  waiting_prompts: Type.Integer({ description: 'Prompts in line behind it' }),
+  calls_per_minute: CallsPerMinute,
+  cost_per_minute: CostPerMinute,
+})
+export type RunningSession = Static<typeof RunningSession>
+
+/** What a key spends, in sessions and by itself. */
+export const SpendingKey = Type.Object({
+  key_id: Nullable(Type.String({ description: 'null: the master key' })),
+  owner_id: Nullable(Type.String()),
+  calls_per_minute: CallsPerMinute,
+  cost_per_minute: CostPerMinute,
+})
+export type SpendingKey = Static<typeof SpendingKey>
+
+/** What is to be stopped: exactly one of these. */
+export const StopRequest = Type.Object({
+  session_id: Type.Optional(Id),
+  agent_id: Type.Optional(Id),
+  key_id: Type.Optional(Id),
+  owner: Type.Optional(Id),
+  all: All,
+  reason: Reason,
+})
+export type StopRequest = Static<typeof StopRequest>
+
+/** Whose spending is to be frozen: exactly one of these. */
+export const FreezeWrite = Type.Object({
+  key_id: Type.Optional(Id),
+  owner: Type.Optional(Id),
+  all: All,
+  reason: Reason,
+})
+export type FreezeWrite = Static<typeof FreezeWrite>
+
+export const Freeze = Type.Object({
+  id: Type.String(),
+  scope: Type.Union([Type.Literal('key'), Type.Literal('owner'), Type.Literal('all')]),
+  scope_id: Nullable(Type.String({ description: 'Id of the key, or the owner; null for `all`' })),
+  reason: Nullable(Type.String()),
+  created_by: Type.String({ description: 'Principal' }),
+  created_at: DateTime,
+})
+export type Freeze = Static<typeof Freeze>
+
+const FreezePath = Type.Object({ freeze_id: Type.String() })
+const base = { errorShape: 'nested' } as const
+
+export const controlRoutes = {
+  running: route({
+    ...base,
+    id: 'controls.running',
+    method: 'GET',
+    path: '/v1/running',
+    access: 'key',
+    query: Type.Object(pageQuery),
+    responses: {
+      200: Type.Object({
+        running_sessions: Type.Integer({ description: 'All of them, not only those of this page' }),
+        calls_per_minute: CallsPerMinute,
+        cost_per_minute: CostPerMinute,
+        sessions: Type.Array(RunningSession),
+        keys: Type.Array(SpendingKey, { description: 'The 100 that spend most' }),
+        next_cursor: NextCursor,
+      }),
+    },
+    summary: 'List what runs, and what it costs a minute; a key with an owner sees what is its owner’s',
+  }),
+  stop: route({
+    ...base,
+    id: 'controls.stop',
+    method: 'POST',
+    path: '/v1/stop',
+    access: 'key',
+    body: StopRequest,
+    responses: {
+      200: Type.Object({
+        sessions: Type.Integer({ description: 'Sessions that had something to stop' }),
+        runs: Type.Integer({ description: 'Runs that were asked to stop; each ends within 2 s' }),
+        prompts: Type.Integer({ description: 'Waiting prompts that were cancelled' }),
+      }),
+    },
+    summary:
+      'Stop the run of a session, or those of an agent, a key, an owner or everybody, and cancel what waits behind them',
+  }),
+  freezes: route({
+    ...base,
+    id: 'controls.freezes',
+    method: 'GET',
+    path: '/v1/freezes',
+    access: 'admin',
+    query: Type.Object(pageQuery),
+    responses: { 200: Type.Object({ freezes: Type.Array(Freeze), next_cursor: NextCursor }) },
+    summary: 'List whose spending is frozen, newest first',
+  }),
+  freeze: route({
+    ...base,
+    id: 'controls.freeze',
+    method: 'PUT',
+    path: '/v1/freezes',
+    access: 'admin',
+    body: FreezeWrite,
+    responses: { 200: Freeze },
+    summary:
+      'Freeze the spending of a key and its descendants, of an owner, or of everybody: no new model call and no new run',
+  }),
+  unfreeze: route({
+    ...base,
+    id: 'controls.unfreeze',
+    method: 'DELETE',
+    path: '/v1/freezes/{freeze_id}',
+    access: 'admin',
+    params: FreezePath,
+    responses: { 204: null },
+    summary: 'Lift a freeze; what waited for it goes on',
+  }),
+}

@@ -1,0 +1,77 @@
+import type { StopRequest } from '../../contract/controls.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { By, Caller } from '../http/caller.ts'
+import type { Keys } from '../keys/keys.ts'
+import { notFound } from '../platform/errors.ts'
+import type { Halted, Sessions } from '../sessions/sessions.ts'
+import type { RunningStore, StopFilter } from './running-store.ts'
+import { nameOfTarget, refuseOutOfReach, type Target, targetOf } from './target.ts'
+
+interface Deps {
+  readonly store: Pick<RunningStore, 'toStop' | 'lineOf' | 'hasAgent'>
+  readonly sessions: Pick<Sessions, 'open' | 'halt'>
+  readonly keys: Pick<Keys, 'get'>
+  readonly record: (entry: Parameters<Audit['record']>[1]) => Promise<void>
+}
+
+/** Sessions that are stopped at the same time. */
+const parallel = 8
+
+interface Stopped extends Halted {
+  readonly sessions: number
+}
+
+/** Stops what runs. Who owns a run hears of it by a hint, or with the next renewal of its lease, within 2 s. */
+export type Stops = ReturnType<typeof createStops>
+
+export function createStops({ store, sessions, keys, record }: Deps) {
+  async function filterOf({ scope, id }: Target, caller: Caller): Promise<StopFilter> {
+    const all = { owner: caller.ownerScope, session: undefined, agent: undefined, keys: undefined }
+    switch (scope) {
+      case 'session':
+        return { ...all, session: (await sessions.open(id, caller)).id }
+      case 'agent':
+        if (!(await store.hasAgent(id, caller.ownerScope))) throw notFound('agent', id)
+        return { ...all, agent: id }
+      case 'key':
+        // Whose the sessions are does not matter: the key pays.
+        return { ...all, owner: undefined, keys: await store.lineOf(id) }
+      case 'owner':
+        return { ...all, owner: id }
+      case 'all':
+        return all
+    }
+  }
+
+  return {
+    /** Stops runs and cancels what waits behind them. What is queued from now on runs; a freeze keeps that from happening. */
+    async stop({ reason, ...named }: StopRequest, { caller, actor }: By): Promise<Stopped> {
+      const target = targetOf(named, 'session_id, agent_id, key_id, owner or all')
+      await refuseOutOfReach(target, caller, keys)
+      const filter = await filterOf(target, caller)
+      const ownerId = target.scope === 'owner' ? target.id : (caller.ownerScope ?? null)
+      // First, so that a stop that is cut off half-way is recorded as well.
+      await record({
+        actor,
+        action: 'work.stop',
+        objectId: nameOfTarget(target),
+        ownerId,
+        after: { reason: reason ?? null },
+      })
+      const total = { sessions: 0, runs: 0, prompts: 0 }
+      const halt = async (id: string): Promise<void> => {
+        const { runs, prompts } = await sessions.halt(id, { keyIds: filter.keys, reason })
+        total.sessions += runs + prompts > 0 ? 1 : 0
+        total.runs += runs
+        total.prompts += prompts
+      }
+      for (let after = ''; ; ) {
+        const ids = await store.toStop(filter, after)
+        for (let at = 0; at < ids.length; at += parallel) await Promise.all(ids.slice(at, at + parallel).map(halt))
+        const last = ids.at(-1)
+        if (last === undefined) return total
+        after = last
+      }
+    },
+  }
+}
