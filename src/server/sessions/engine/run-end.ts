@@ -81,7 +81,7 @@ interface RunPause extends RunEnd {
   readonly hasProgressed: boolean
 }
 
-/** Stores the last events, and puts the prompts of the run back to wait until their budgets have room. */
+/** Stores the last events, and puts the prompts of the run back to wait until their budgets have room, or a freeze is lifted. */
 export async function pause(deps: EndDeps, { held, prompt }: Ending, end: RunPause): Promise<false> {
   const { pauses, sessions, eventLog } = deps
   const { runId, batch, refs, reached, hasProgressed, files } = end

@@ -75,8 +75,9 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   const stop = stopOf(task, runId)
 
   await begin(deps, task, runId)
-  const refusal = refusalOf(deps, task) ?? (await frozenBy(deps, task))
-  if (!refusal) await readyWorkspace(deps, task)
+  const verdict = refusalOf(deps, task)
+  if (!verdict) await readyWorkspace(deps, task)
+  const refusal = verdict ?? (await frozenBy(deps, task))
   const limitSeconds = limitOf(task.session)
   const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
   const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, clock.signal])
