@@ -91,7 +91,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
-  const { workspaces, composeFiles } = composeWorkspaces({ ...base, sandboxes, workspaceOf })
+  const stored = composeWorkspaces({ ...base, guard, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness, reserve } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
@@ -113,12 +113,12 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     defaultModel,
     runtimes,
     workspaceOf,
-    workspaces,
+    workspaces: stored.workspaces,
     makeRoom: dataFolder.makeRoom,
     agentRows,
   })
   const { sessions, live, leases, runner, disposal, pausedSessions, frozenSessions } = engine
-  const sessionFiles = composeFiles(engine)
+  const sessionFiles = stored.composeFiles(engine)
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
   const { feed } = dialects
   const controls = composeControls({ ...base, ...ledger, keys, sessions })
@@ -140,6 +140,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     store: retentionStore(base.pool),
     sessions,
     removeFiles: sandboxes.remove,
+    removeObject: stored.removeObject,
     log: base.log,
   })
 
@@ -215,6 +216,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await modelsInForce.stop()
       await runtimes.close()
       await sandboxes.stopAll()
+      await stored.close()
       await gateway.close()
       await freezes.stop()
       await budgets.stop()

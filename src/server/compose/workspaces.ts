@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
+import type { Outbound } from '../platform/outbound.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -9,12 +10,15 @@ import { createBlobs } from '../workspaces/blobs.ts'
 import { checkpointStore } from '../workspaces/checkpoint-store.ts'
 import { type ChangeFiles, createFileWrites } from '../workspaces/file-writes.ts'
 import { createFiles } from '../workspaces/files.ts'
+import { bucketObjects } from '../workspaces/objects.ts'
 import { serveFiles } from '../workspaces/routes.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 
 interface Needs {
   readonly config: Pick<Config, 'workspaces'>
   readonly pool: Pool
+  /** Judges the address of the object store. */
+  readonly guard: () => Outbound
   readonly sandboxes: Pick<Sandboxes, 'makeFolder'>
   readonly workspaceOf: (sessionId: string) => string
 }
@@ -26,9 +30,11 @@ interface FileNeeds {
 }
 
 /** The files of sessions: what the database keeps of them, and the folders of this machine. */
-export function composeWorkspaces({ config, pool, sandboxes, workspaceOf }: Needs) {
+export function composeWorkspaces({ config, pool, guard, sandboxes, workspaceOf }: Needs) {
   const blobRows = blobStore(pool)
-  const blobs = createBlobs(blobRows)
+  const { bucket, writesBucket } = config.workspaces
+  const objects = bucket && bucketObjects(guard(), bucket)
+  const blobs = createBlobs(blobRows, objects && { objects, isWritten: writesBucket })
   const checkpoints = checkpointStore(pool)
   const limits = config.workspaces
   const workspaces = createWorkspaces({
@@ -41,6 +47,8 @@ export function composeWorkspaces({ config, pool, sandboxes, workspaceOf }: Need
   })
   return {
     workspaces,
+    removeObject: objects?.remove,
+    close: async () => objects?.close(),
     /** What callers read and change of them. */
     composeFiles({ sessions, events, changeFiles }: FileNeeds) {
       const files = createFiles({ sessions, events, checkpoints, blobs })

@@ -266,6 +266,23 @@ export interface WorkspaceSettings {
   readonly bytes: number
   /** Files, folders and links of a session. */
   readonly files: number
+  /** True: content goes into the bucket; false: into the database. */
+  readonly writesBucket: boolean
+  /** A bucket that content is read from. */
+  readonly bucket: WorkspaceBucket | undefined
+}
+
+/** A bucket of an object store that speaks S3. */
+export interface WorkspaceBucket {
+  /** Without a slash at its end. */
+  readonly endpoint: string
+  readonly bucket: string
+  readonly region: string
+  /** In front of every key. */
+  readonly prefix: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken: string | undefined
 }
 
 /** All that the environment and the configuration file decide. Frozen; a changed file makes a new one. */

@@ -63,7 +63,18 @@ interface FileValue {
   readonly retention?: Partial<
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
   >
-  readonly workspaces?: { readonly max_file_bytes?: number; readonly max_bytes?: number; readonly max_files?: number }
+  readonly workspaces?: {
+    readonly store?: string
+    readonly s3?: Partial<
+      Record<
+        'endpoint' | 'bucket' | 'region' | 'prefix' | 'access_key_id' | 'secret_access_key' | 'session_token',
+        string | undefined
+      >
+    >
+    readonly max_file_bytes?: number
+    readonly max_bytes?: number
+    readonly max_files?: number
+  }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
   readonly router?: RouterBlock
@@ -111,6 +122,19 @@ const router: Shape = {
   },
 }
 
+const bucket: Shape = {
+  kind: 'block',
+  keys: {
+    endpoint: text,
+    bucket: text,
+    region: text,
+    prefix: text,
+    access_key_id: text,
+    secret_access_key: text,
+    session_token: text,
+  },
+}
+
 /** Every key of the file. `later` are keys that are planned, so that the message can say so. */
 const fileShape: Shape = {
   kind: 'block',
@@ -143,7 +167,10 @@ const fileShape: Shape = {
       kind: 'block',
       keys: { deleted_sessions: text, deliveries: text, sessions: text, bodies: text, ledger: text, audit: text },
     },
-    workspaces: { kind: 'block', keys: { max_file_bytes: whole, max_bytes: whole, max_files: whole } },
+    workspaces: {
+      kind: 'block',
+      keys: { store: text, s3: bucket, max_file_bytes: whole, max_bytes: whole, max_files: whole },
+    },
     responses: { kind: 'block', keys: { store: text } },
     hooks: { kind: 'list', of: hookEntry },
     router,

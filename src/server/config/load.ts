@@ -14,7 +14,7 @@ import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
-import { harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
+import { bucketWarnings, harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
 import { workspacesOfFile } from './workspaces-of-file.ts'
 
 /** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
@@ -62,6 +62,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
   // Names of faulty entries count too: each fault is told once, where it is.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
+  const workspaces = workspacesOfFile({ file, report })
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
@@ -91,7 +92,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     limits: limitsOf(file),
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
-    workspaces: workspacesOfFile({ file }),
+    workspaces,
     responseStore: responseStoreOf({ file, report }),
     hooks,
     file: filePath,
@@ -102,6 +103,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...modelWarnings(deployments, outboundAllow),
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
       ...hookWarnings(hooks, outboundAllow),
+      ...bucketWarnings(workspaces.bucket, outboundAllow),
     ],
   }
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))

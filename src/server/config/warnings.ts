@@ -1,5 +1,5 @@
 import { createOutbound, refusalFor } from '../platform/outbound.ts'
-import type { ConfiguredHarness, Deployment, Hook } from './config.ts'
+import type { ConfiguredHarness, Deployment, Hook, WorkspaceBucket } from './config.ts'
 
 /** What an operator should know about deployments that will not work, or not safely, as they stand. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
@@ -35,4 +35,10 @@ export function hookWarnings(hooks: readonly Hook[], allow: readonly string[]): 
     const refusal = refusalFor(url, outbound)
     return refusal === undefined ? [] : [`hook ${name}: ${refusal}`]
   })
+}
+
+/** The same of the bucket of workspaces: without it no files are stored. */
+export function bucketWarnings(bucket: WorkspaceBucket | undefined, allow: readonly string[]): string[] {
+  const refusal = bucket && refusalFor(bucket.endpoint, createOutbound({ allow }))
+  return refusal === undefined ? [] : [`workspaces.s3: ${refusal}`]
 }

@@ -171,6 +171,7 @@ test('V8: pieces of files go a day after the last session that needs them', asyn
     bytes: 1,
     encoding: 'raw' as const,
     data: Buffer.from('x'),
+    objectKey: null,
   }))
   const hashes = pieces.map(({ hash }) => hash)
   await rows.insert('ada', pieces)

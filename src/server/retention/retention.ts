@@ -11,6 +11,8 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'remove'>
   /** Removes the files of a session from this machine. */
   readonly removeFiles: (sessionId: string) => Promise<void>
+  /** Removes an object of the object store; absent without one. */
+  readonly removeObject?: ((key: string) => Promise<void>) | undefined
   readonly log: Pick<Log, 'warn' | 'info'>
 }
 
@@ -23,7 +25,7 @@ const looseMs = 24 * 60 * 60 * 1_000
 const idempotencyMs = 24 * 60 * 60 * 1_000
 
 /** Deletes what the configuration does not keep any longer: one replica at a time, in small batches. */
-export function createRetention({ settings, store, sessions, removeFiles, log }: Deps) {
+export function createRetention({ settings, store, sessions, removeFiles, removeObject, log }: Deps) {
   const stopping = new AbortController()
   let stopSweeping = async (): Promise<void> => undefined
   const aged: readonly (readonly [AgedTable, number | undefined])[] = [
@@ -66,11 +68,20 @@ export function createRetention({ settings, store, sessions, removeFiles, log }:
     return ids.length > 0
   }
 
+  /** A store that is away is asked again at the next sweep. */
+  async function deleteObjects(cleaning: Cleaning, remove: (key: string) => Promise<void>): Promise<boolean> {
+    const keys = await cleaning.unneededObjects()
+    for (const key of keys) await remove(key)
+    await cleaning.forgetObjects(keys)
+    return keys.length > 0
+  }
+
   async function sweepAlone(cleaning: Cleaning): Promise<void> {
     const { sessionsMs, deletedSessionsMs } = settings
     for (const [table, ms] of aged) if (ms !== undefined) await batches(() => cleaning.deleteOlder(table, ms))
     if (sessionsMs !== undefined) await batches(() => deleteIdle(cleaning, sessionsMs))
     if (deletedSessionsMs !== undefined) await batches(() => purgeNext(cleaning, deletedSessionsMs))
+    if (removeObject) await batches(() => deleteObjects(cleaning, removeObject))
   }
 
   async function sweep(): Promise<void> {

@@ -52,6 +52,10 @@ const byAge = {
     ), unneeded as (
       delete from workspace_blobs b using loose l
       where b.owner_id = l.owner_id and b.hash = l.hash and not exists (${refsOf('l')})
+      returning object_key
+    ), objects as (
+      insert into workspace_objects (object_key, delete_after)
+      select object_key, clock_timestamp() from unneeded where object_key is not null
     )
     select from loose`,
 } as const
@@ -117,6 +121,17 @@ function cleaningOn(client: PoolClient) {
         delete from session_events where session_id = $1 and seq = any (array(
           select seq from session_events where session_id = $1 order by seq limit ${batchRows} for update skip locked))`
       return (await changed(text, [sessionId])) === batchRows
+    },
+
+    /** Objects of the object store that are to be deleted, up to a hundred. */
+    async unneededObjects(): Promise<string[]> {
+      const text = `
+        select object_key as key from workspace_objects where delete_after < clock_timestamp() order by delete_after limit 100`
+      return (await client.query<{ key: string }>(text)).rows.map(({ key }) => key)
+    },
+
+    async forgetObjects(keys: readonly string[]): Promise<void> {
+      await client.query('delete from workspace_objects where object_key = any ($1)', [keys])
     },
 
     /** Gives up a batch of the pieces of the session's files, which are deleted a day later; true when there may be more. */

@@ -6,7 +6,9 @@ export interface StoredPiece {
   /** Of the piece itself. */
   readonly bytes: number
   readonly encoding: 'raw' | 'zstd'
-  readonly data: Buffer
+  /** Null: it is in the object store, under `objectKey`. */
+  readonly data: Buffer | null
+  readonly objectKey: string | null
 }
 
 // What nobody needs may be deleted at this moment: a row that is being deleted is in neither of the two.
@@ -42,18 +44,32 @@ export function blobStore(pool: Pool) {
     },
 
     async insert(owner: string, pieces: readonly StoredPiece[]): Promise<void> {
+      // An object that another process was faster with stays among those that are to be deleted.
       const text = `
-        insert into workspace_blobs (owner_id, hash, bytes, encoding, data)
-        select $1, piece.* from unnest($2::bytea[], $3::int[], $4::text[], $5::bytea[]) as piece
-        on conflict (owner_id, hash) do nothing`
+        with stored as (
+          insert into workspace_blobs (owner_id, hash, bytes, encoding, data, object_key)
+          select $1, piece.* from unnest($2::bytea[], $3::int[], $4::text[], $5::bytea[], $6::text[]) as piece
+          on conflict (owner_id, hash) do nothing returning object_key
+        )
+        delete from workspace_objects where object_key in (select object_key from stored)`
       const hashes = bytesOf(pieces.map(({ hash }) => hash))
       const columns = [pieces.map(({ bytes }) => bytes), pieces.map(({ encoding }) => encoding)]
-      await pool.query(text, [owner, hashes, ...columns, pieces.map(({ data }) => data)])
+      const places = [pieces.map(({ data }) => data), pieces.map(({ objectKey }) => objectKey)]
+      await pool.query(text, [owner, hashes, ...columns, ...places])
+    },
+
+    /** Records objects that are about to be written: without a piece they are deleted a day later. */
+    async announce(objectKeys: readonly string[]): Promise<void> {
+      const text = `
+        insert into workspace_objects (object_key, delete_after)
+        select unnest($1::text[]), clock_timestamp() + interval '1 day'`
+      await pool.query(text, [objectKeys])
     },
 
     /** Undefined: no such piece. */
     async read(owner: string, hash: string): Promise<StoredPiece | undefined> {
-      const text = 'select bytes, encoding, data from workspace_blobs where owner_id = $1 and hash = $2'
+      const text =
+        'select bytes, encoding, data, object_key as "objectKey" from workspace_blobs where owner_id = $1 and hash = $2'
       const { rows } = await pool.query<Omit<StoredPiece, 'hash'>>({
         name: 'read_blob',
         text,

@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { BlobStore, StoredPiece } from './blob-store.ts'
-import { pieceBytes } from './limits.ts'
+import { hashOf, pieceBytes } from './limits.ts'
+import type { Objects } from './objects.ts'
+import { sideBySide } from './side-by-side.ts'
 
 const compressed = promisify(zstdCompress)
 const decompressed = promisify(zstdDecompress)
@@ -10,19 +12,40 @@ const decompressed = promisify(zstdDecompress)
 /** What is gathered before it is sent. */
 const batchBytes = 4 * 1024 * 1024
 const batchPieces = 500
+const putsAtOnce = 8
 
-export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const keyOf = (prefix: string, hash: string): string => `${prefix}${hash.slice(0, 2)}/${hash}-${randomUUID()}`
 
 /** The pieces of files, compressed, once an owner. */
 export type Blobs = ReturnType<typeof createBlobs>
 
-export function createBlobs(store: Pick<BlobStore, 'keep' | 'insert' | 'read'>) {
+interface Bucket {
+  readonly objects: Objects
+  /** False: it is only read. */
+  readonly isWritten: boolean
+}
+
+export function createBlobs(store: Pick<BlobStore, 'keep' | 'insert' | 'read' | 'announce'>, bucket?: Bucket) {
   async function write(owner: string, pieces: ReadonlyMap<string, Buffer>): Promise<void> {
     const known = await store.keep(owner, [...pieces.keys()])
     const missing = [...pieces].filter(([hash]) => !known.has(hash))
     const stored: StoredPiece[] = []
     for (const [hash, bytes] of missing) stored.push(await storedOf(hash, bytes))
-    if (stored.length > 0) await store.insert(owner, stored)
+    if (stored.length > 0) await store.insert(owner, bucket?.isWritten ? await moved(bucket.objects, stored) : stored)
+  }
+
+  /** Puts pieces into the object store. An object is used once, so that none is deleted that has just been written. */
+  async function moved(to: Objects, pieces: readonly StoredPiece[]): Promise<StoredPiece[]> {
+    const keyed = pieces.map(piece => ({ piece, key: keyOf(to.prefix, piece.hash) }))
+    await store.announce(keyed.map(({ key }) => key))
+    await sideBySide(keyed, putsAtOnce, ({ piece, key }) => to.put(key, piece.data ?? Buffer.alloc(0)))
+    return keyed.map(({ piece, key }) => ({ ...piece, data: null, objectKey: key }))
+  }
+
+  async function dataOf({ data, objectKey }: StoredPiece): Promise<Buffer> {
+    if (data) return data
+    if (!bucket) throw new Error('a piece of a workspace is in an object store, and workspaces.s3 is not configured')
+    return bucket.objects.get(objectKey ?? '')
   }
 
   return {
@@ -56,8 +79,8 @@ export function createBlobs(store: Pick<BlobStore, 'keep' | 'insert' | 'read'>) 
     async read(owner: string, hash: string): Promise<Buffer> {
       const found = await store.read(owner, hash)
       if (!found) throw new Error(`piece ${hash} of a workspace is missing`)
-      const bytes =
-        found.encoding === 'raw' ? found.data : await decompressed(found.data, { maxOutputLength: pieceBytes })
+      const data = await dataOf(found)
+      const bytes = found.encoding === 'raw' ? data : await decompressed(data, { maxOutputLength: pieceBytes })
       if (hashOf(bytes) !== hash) throw new Error(`piece ${hash} of a workspace is damaged`)
       return bytes
     },
@@ -67,5 +90,6 @@ export function createBlobs(store: Pick<BlobStore, 'keep' | 'insert' | 'read'>) 
 async function storedOf(hash: string, piece: Buffer): Promise<StoredPiece> {
   const data = await compressed(piece)
   const isSmaller = data.length < piece.length
-  return { hash, bytes: piece.length, encoding: isSmaller ? 'zstd' : 'raw', data: isSmaller ? data : piece }
+  const encoding = isSmaller ? 'zstd' : 'raw'
+  return { hash, bytes: piece.length, encoding, data: isSmaller ? data : piece, objectKey: null }
 }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** What the checkpoints of a workspace hold at most. What is beyond it is named in the session's log. */
 export interface WorkspaceLimits {
   /** Bytes of one file. */
@@ -16,3 +18,6 @@ export interface LeftOut {
 
 /** A piece of a file, as it is stored. */
 export const pieceBytes = 1024 * 1024
+
+/** SHA-256 in hexadecimal digits. */
+export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
