@@ -81,7 +81,8 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   const limitSeconds = limitOf(task.session)
   const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
   const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, clock.signal])
-  const steps = new WorkspaceSteps(deps, task)
+  // Files that were not brought to the last checkpoint are none.
+  const steps = new WorkspaceSteps(deps, verdict ? { ...task, runtime: {} } : task)
   // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
   const isStopped = () => stop.signal.aborted || clock.signal.aborted
   let isParked = false
