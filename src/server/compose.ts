@@ -91,7 +91,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     },
   })
   const { registry: runtimes, sandboxes, workspaceOf } = execution
-  const stored = composeWorkspaces({ ...base, guard, sandboxes, workspaceOf })
+  const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness, reserve } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
@@ -192,6 +192,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       pausedSessions.start()
       frozenSessions.start()
       disposal.start()
+      stored.leftBehind.start()
       execution.looks.start()
       ticker.start()
       delivery.start()
@@ -207,6 +208,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await pausedSessions.stop()
       await frozenSessions.stop()
       await disposal.stop()
+      await stored.leftBehind.stop()
       await execution.looks.stop()
       await leases.stop()
       await feed.stop()

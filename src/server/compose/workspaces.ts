@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
+import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
@@ -10,6 +11,7 @@ import { createBlobs } from '../workspaces/blobs.ts'
 import { checkpointStore } from '../workspaces/checkpoint-store.ts'
 import { type ChangeFiles, createFileWrites } from '../workspaces/file-writes.ts'
 import { createFiles } from '../workspaces/files.ts'
+import { createLeftBehind } from '../workspaces/left-behind.ts'
 import { bucketObjects } from '../workspaces/objects.ts'
 import { serveFiles } from '../workspaces/routes.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
@@ -19,7 +21,10 @@ interface Needs {
   readonly pool: Pool
   /** Judges the address of the object store. */
   readonly guard: () => Outbound
-  readonly sandboxes: Pick<Sandboxes, 'makeFolder'>
+  readonly log: Log
+  /** Holds one folder for each session. */
+  readonly workspacesDir: string
+  readonly sandboxes: Pick<Sandboxes, 'makeFolder' | 'remove'>
   readonly workspaceOf: (sessionId: string) => string
 }
 
@@ -30,7 +35,8 @@ interface FileNeeds {
 }
 
 /** The files of sessions: what the database keeps of them, and the folders of this machine. */
-export function composeWorkspaces({ config, pool, guard, sandboxes, workspaceOf }: Needs) {
+export function composeWorkspaces(needs: Needs) {
+  const { config, pool, log, guard, sandboxes, workspacesDir: folder, workspaceOf } = needs
   const blobRows = blobStore(pool)
   const { bucket, writesBucket } = config.workspaces
   const objects = bucket && bucketObjects(guard(), bucket)
@@ -47,6 +53,7 @@ export function composeWorkspaces({ config, pool, guard, sandboxes, workspaceOf 
   })
   return {
     workspaces,
+    leftBehind: createLeftBehind({ folder, deletedAmong: checkpoints.deletedAmong, remove: sandboxes.remove, log }),
     removeObject: objects?.remove,
     close: async () => objects?.close(),
     /** What callers read and change of them. */

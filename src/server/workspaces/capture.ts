@@ -111,7 +111,9 @@ async function readFile(root: string, found: FoundFile, add: AddPiece): Promise<
     const whole = createHash('sha256')
     const pieces: string[] = []
     let size = 0
-    for (let piece = await readPiece(handle, size); piece.length > 0; piece = await readPiece(handle, size)) {
+    // A program may go on writing: what is beyond the size that counted is for the next checkpoint.
+    const next = () => readPiece(handle, size, Math.min(pieceBytes, found.size - size))
+    for (let piece = await next(); piece.length > 0; piece = await next()) {
       size += piece.length
       whole.update(piece)
       pieces.push(await add(piece))
@@ -123,11 +125,11 @@ async function readFile(root: string, found: FoundFile, add: AddPiece): Promise<
   })
 }
 
-async function readPiece(handle: FileHandle, position: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(pieceBytes)
+async function readPiece(handle: FileHandle, position: number, most: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(most)
   let filled = 0
-  while (filled < pieceBytes) {
-    const { bytesRead } = await handle.read(buffer, filled, pieceBytes - filled, position + filled)
+  while (filled < most) {
+    const { bytesRead } = await handle.read(buffer, filled, most - filled, position + filled)
     if (bytesRead === 0) break
     filled += bytesRead
   }

@@ -2,7 +2,18 @@ import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Pool, PoolClient } from 'pg'
 import type { LeftOut } from './limits.ts'
-import { applied, type Change, emptyManifest, type Manifest, readChange, sizeOf, writeChange } from './manifest.ts'
+import {
+  applied,
+  type Chain,
+  type Change,
+  emptyManifest,
+  longer,
+  type Manifest,
+  noChain,
+  readChange,
+  sizeOf,
+  writeChange,
+} from './manifest.ts'
 
 const compressed = promisify(zstdCompress)
 const decompressed = promisify(zstdDecompress)
@@ -62,6 +73,13 @@ export function checkpointStore(pool: Pool) {
       return rows[0] && this.at(sessionId, rows[0].seq)
     },
 
+    /** Those of the given sessions that were deleted more than an hour ago: by then their last machine has cleaned up. */
+    async deletedAmong(sessionIds: readonly string[]): Promise<string[]> {
+      const text = `
+        select id from sessions where id = any ($1) and deleted_at < clock_timestamp() - interval '1 hour'`
+      return (await pool.query<{ id: string }>(text, [sessionIds])).rows.map(({ id }) => id)
+    },
+
     /** The last checkpoint at or before event `seq`, with what it holds; undefined when there is none. */
     async at(sessionId: string, seq = Number.MAX_SAFE_INTEGER): Promise<Loaded | undefined> {
       const text = `
@@ -73,12 +91,15 @@ export function checkpointStore(pool: Pool) {
       const last = rows.at(-1)
       if (!last) return undefined
       let manifest: Manifest = emptyManifest
-      for (const row of rows) {
+      let chain = noChain
+      for (const [at, row] of rows.entries()) {
         const json = await decompressed(row.manifest, { maxOutputLength: longestManifestBytes })
-        manifest = applied(manifest, readChange(json.toString()))
+        const change = readChange(json.toString())
+        manifest = applied(manifest, change)
+        if (at > 0) chain = longer(chain, change)
       }
       const { id, created_at, left_out } = last
-      return { id, seq: last.seq, created_at, left_out, manifest, changes: rows.length - 1 }
+      return { id, seq: last.seq, created_at, left_out, manifest, chain }
     },
   }
 }
@@ -93,6 +114,5 @@ interface Insert {
 
 export interface Loaded extends Checkpoint {
   readonly manifest: Manifest
-  /** Checkpoints since the last one that was stored with all its entries. */
-  readonly changes: number
+  readonly chain: Chain
 }

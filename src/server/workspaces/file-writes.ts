@@ -6,10 +6,10 @@ import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { Blobs } from './blobs.ts'
-import type { CheckpointStore, Loaded } from './checkpoint-store.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
 import { ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
 import { pieceBytes, type WorkspaceLimits } from './limits.ts'
-import { changeOf, emptyManifest, type FileEntry, type Manifest, piecesOf, sizeOf } from './manifest.ts'
+import { emptyManifest, type FileEntry, type Manifest, piecesOf, sizeOf, storedChange } from './manifest.ts'
 import { namesOf, withEntry, withoutPath } from './tree.ts'
 
 /** A session whose files a caller changes. */
@@ -63,7 +63,7 @@ export function createFileWrites(deps: Deps) {
       const next = {
         id: newId('chk'),
         manifest,
-        change: before && before.changes < mostChanges ? changeOf(before.manifest, manifest) : undefined,
+        change: storedChange(before, manifest),
         leftOut: before?.left_out ?? [],
       }
       const packed = await checkpoints.pack(next)
@@ -125,9 +125,6 @@ export function createFileWrites(deps: Deps) {
 }
 
 type Change = (before: Manifest, owner: string) => Promise<Manifest>
-
-/** As many changes make up a manifest at most. */
-const mostChanges: Loaded['changes'] = 50
 
 function checkSize(manifest: Manifest, limits: WorkspaceLimits): void {
   const { bytes } = sizeOf(manifest)

@@ -1,5 +1,5 @@
 import type { LeftOut } from './limits.ts'
-import type { Manifest } from './manifest.ts'
+import type { Chain, Manifest } from './manifest.ts'
 
 /** What this process knows of the files of a session. */
 export interface KnownFiles {
@@ -7,8 +7,7 @@ export interface KnownFiles {
   readonly checkpointId: string | undefined
   readonly manifest: Manifest
   readonly leftOut: readonly LeftOut[]
-  /** Checkpoints since the last one that was stored with all its entries. */
-  readonly changes: number
+  readonly chain: Chain
 }
 
 /** About 400 bytes each. */

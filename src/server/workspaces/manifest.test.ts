@@ -7,9 +7,11 @@ import {
   type FileEntry,
   isSame,
   type Manifest,
+  noChain,
   piecesOf,
   readChange,
   sizeOf,
+  storedChange,
   writeChange,
 } from './manifest.ts'
 
@@ -42,6 +44,15 @@ test('a change leads from one manifest to the next, also after it was written an
   assert.deepEqual(applied(before, readChange(writeChange(change))), after)
   assert.deepEqual(piecesOf(after.values()), ['aa', 'c1', 'c2'])
   assert.deepEqual(sizeOf(after), { files: 3, bytes: 6 })
+})
+
+test('many changes, or large ones, are stored with all entries', () => {
+  const all = manifest(file('a', 'aa'), file('b', 'bb'), file('c', 'cc'), file('d', 'dd'))
+  const one = manifest(...all.values(), file('e', 'ee'))
+  assert.equal(storedChange(undefined, one), undefined)
+  assert.deepEqual(storedChange({ manifest: all, chain: noChain }, one)?.set.length, 1)
+  assert.equal(storedChange({ manifest: all, chain: { rows: 50, entries: 1 } }, one), undefined)
+  assert.equal(storedChange({ manifest: all, chain: { rows: 2, entries: 5 } }, one), undefined)
 })
 
 test('a file that was only touched is the same, one with another mode is not', () => {

@@ -42,6 +42,31 @@ export interface Change {
 
 export const emptyManifest: Manifest = new Map()
 
+/** Of how much a stored manifest is put together, besides the one that was stored with all its entries. */
+export interface Chain {
+  readonly rows: number
+  readonly entries: number
+}
+
+export const noChain: Chain = { rows: 0, entries: 0 }
+const mostRows = 50
+
+export const longer = ({ rows, entries }: Chain, { set, gone }: Change): Chain => ({
+  rows: rows + 1,
+  entries: entries + set.length + gone.length,
+})
+
+/** What is stored of the next manifest; undefined: all its entries, since reading many changes costs more. */
+export function storedChange(
+  before: { readonly manifest: Manifest; readonly chain: Chain } | undefined,
+  after: Manifest,
+): Change | undefined {
+  if (!before) return undefined
+  const change = changeOf(before.manifest, after)
+  const { rows, entries } = longer(before.chain, change)
+  return rows > mostRows || entries > after.size ? undefined : change
+}
+
 /** The change from one manifest to another; entries that only differ in `stat` count as changed. */
 export function changeOf(before: Manifest, after: Manifest): Change {
   const set = [...after.values()].filter(entry => {

@@ -7,7 +7,7 @@ import { captureWorkspace } from './capture.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import { type KnownFiles, KnownManifests } from './known-manifests.ts'
 import type { LeftOut, WorkspaceLimits } from './limits.ts'
-import { type Change, changeOf, emptyManifest, isSame, type Manifest, piecesOf } from './manifest.ts'
+import { emptyManifest, isSame, longer, type Manifest, noChain, piecesOf, storedChange } from './manifest.ts'
 import { markCheckpoint, markedCheckpoint, unmark } from './marker.ts'
 import { type Restored, restoreWorkspace } from './restore.ts'
 
@@ -50,9 +50,6 @@ export interface RestoredFiles extends Pick<Restored, 'files' | 'bytes'> {
   readonly leftOut: readonly LeftOut[]
 }
 
-/** After so many changes a checkpoint is stored with all its entries, so that few rows make up a manifest. */
-const mostChanges = 50
-
 /** The files of sessions: their checkpoints, and the folders of this machine. */
 export type Workspaces = ReturnType<typeof createWorkspaces>
 
@@ -65,9 +62,9 @@ export function createWorkspaces(deps: Deps) {
     const last = known.get(id)
     if (last && (last.checkpointId ?? null) === checkpoint_id) return last
     const loaded = checkpoint_id === null ? undefined : await checkpoints.at(id)
-    if (!loaded) return { checkpointId: undefined, manifest: emptyManifest, leftOut: [], changes: 0 }
-    const { manifest, left_out: leftOut, changes } = loaded
-    return { checkpointId: loaded.id, manifest, leftOut, changes }
+    if (!loaded) return { checkpointId: undefined, manifest: emptyManifest, leftOut: [], chain: noChain }
+    const { manifest, left_out: leftOut, chain } = loaded
+    return { checkpointId: loaded.id, manifest, leftOut, chain }
   }
 
   return {
@@ -82,10 +79,10 @@ export function createWorkspaces(deps: Deps) {
       if (!loaded) return undefined
       await unmark(folder)
       await deps.makeFolder(id)
-      const { left_out: leftOut, seq, changes } = loaded
+      const { left_out: leftOut, seq, chain } = loaded
       const restoring = { blobs, owner: owner_id, leftOut }
       const { manifest, files, bytes } = await restoreWorkspace(folder, loaded.manifest, restoring)
-      known.set(id, { checkpointId: loaded.id, manifest, leftOut, changes })
+      known.set(id, { checkpointId: loaded.id, manifest, leftOut, chain })
       await markCheckpoint(folder, loaded.id)
       return { checkpointId: loaded.id, seq, leftOut, files, bytes }
     },
@@ -102,7 +99,7 @@ export function createWorkspaces(deps: Deps) {
         known.set(id, { ...last, manifest })
         return undefined
       }
-      const change = storedChange(last, manifest)
+      const change = storedChange(last.checkpointId === undefined ? undefined : last, manifest)
       const next = { id: newId('chk'), manifest, leftOut, change }
       const packed = await checkpoints.pack(next)
       const hashes = piecesOf(change?.set ?? manifest.values())
@@ -114,7 +111,12 @@ export function createWorkspaces(deps: Deps) {
           await checkpoints.insert(on, id, { seq, packed, checkpoint: next })
         },
         async done() {
-          known.set(id, { checkpointId: next.id, manifest, leftOut, changes: change ? last.changes + 1 : 0 })
+          known.set(id, {
+            checkpointId: next.id,
+            manifest,
+            leftOut,
+            chain: change ? longer(last.chain, change) : noChain,
+          })
           // Without the mark the next owner restores the files, which is right as well.
           await markCheckpoint(folder, next.id).catch(() => undefined)
         },
@@ -136,11 +138,4 @@ function hasChanged(before: Manifest, after: Manifest): boolean {
     if (old === undefined || (old !== entry && !isSame(old, entry))) return true
   }
   return false
-}
-
-/** Undefined: the checkpoint is stored with all its entries. */
-function storedChange({ checkpointId, manifest: before, changes }: KnownFiles, after: Manifest): Change | undefined {
-  if (checkpointId === undefined || changes >= mostChanges) return undefined
-  const change = changeOf(before, after)
-  return change.set.length + change.gone.length > after.size / 2 ? undefined : change
 }
