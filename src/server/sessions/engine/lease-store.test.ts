@@ -42,13 +42,13 @@ test('every new owner has a higher fence, and knows whether the one before was c
   const row = await sessionStore(database.pool).ofRun(id)
   assert.equal(row?.id, id)
   const first = await leases.take(id, 'one')
-  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false, first: null, session: row })
+  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false, first: null, begun: undefined, session: row })
   await expire(id)
   const second = await leases.take(id, 'two')
-  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true, first: null, session: row })
+  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true, first: null, begun: undefined, session: row })
   if (second) await leases.handOver(second)
   const third = await leases.take(id, 'three')
-  assert.deepEqual(third, { sessionId: id, fence: 3, wasAbandoned: false, first: null, session: row })
+  assert.deepEqual(third, { sessionId: id, fence: 3, wasAbandoned: false, first: null, begun: undefined, session: row })
 })
 
 test('a renewal that comes just after the lease was given back leaves it free for the next owner', async () => {
@@ -180,4 +180,47 @@ test('of many owners that look at once, each session goes to one', async () => {
     assert.ok(found.flat().length > 0, 'somebody finds something')
   }
   assert.deepEqual(taken.sort(), waiting.map(({ id }) => id).sort())
+})
+
+test('the run of the first prompt begins with the lease, each in its session', async () => {
+  const [one, two, none] = [await session(), await session(), await session()]
+  const prompts = [
+    await storedPrompt(database.pool, one, { position: 1 }),
+    await storedPrompt(database.pool, two, { position: 1 }),
+  ]
+  const taken = await leases.takeHeard([one, none, two], 10, 'me')
+  assert.deepEqual(taken.map(({ sessionId }) => sessionId).sort(), [one, two].sort())
+  for (const { sessionId, first, begun, session: before } of taken) {
+    const promptId = prompts[sessionId === one ? 0 : 1]
+    assert.equal(first?.id, promptId)
+    assert.deepEqual(
+      [begun?.type, begun?.seq, begun?.['prompt_id'], begun?.['run_id']],
+      ['session.status_running', before.next_seq, promptId, first?.run_id],
+    )
+    const { rows } = await database.pool.query(
+      `select p.state, p.run_id, e.payload, e.fence, e.bytes, s.next_seq, s.log_bytes
+       from sessions s join prompts p on p.session_id = s.id join session_events e on e.session_id = s.id where s.id = $1`,
+      [sessionId],
+    )
+    const payload = { prompt_id: promptId, run_id: first?.run_id }
+    const bytes = JSON.stringify(payload).length
+    const run_id = first?.run_id
+    assert.deepEqual(rows, [{ state: 'running', run_id, payload, fence: 1, bytes, next_seq: 2, log_bytes: bytes }])
+  }
+  assert.notEqual(taken[0]?.first?.run_id, taken[1]?.first?.run_id)
+})
+
+test('what was begun before, or waits for something, does not begin with a lease', async () => {
+  const id = await running('gone')
+  await expire(id)
+  const resumed = await leases.take(id, 'next')
+  assert.deepEqual([resumed?.begun, resumed?.first?.state, resumed?.wasAbandoned], [undefined, 'running', true])
+  const held = await session()
+  const promptId = await storedPrompt(database.pool, held, { position: 1 })
+  await database.pool.query(`insert into waits (prompt_id, kind, session_id) values ($1, 'budget', $2)`, [
+    promptId,
+    held,
+  ])
+  const lease = await leases.take(held, 'me')
+  assert.deepEqual([lease?.begun, lease?.first], [undefined, null])
 })

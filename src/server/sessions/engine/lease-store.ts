@@ -1,6 +1,8 @@
 import type { Pool } from 'pg'
+import type { SessionEvent } from '../../../contract/events.ts'
 import { ownerLock } from '../../db/notifications.ts'
-import type { Hold } from '../log/event-store.ts'
+import { newId } from '../../platform/ids.ts'
+import { appended, type Hold } from '../log/event-store.ts'
 import { nextText, type QueuedPrompt } from '../queue/prompt-store.ts'
 import { type RunRow, runColumns } from '../session-store.ts'
 
@@ -9,7 +11,19 @@ export interface TakenLease extends Hold {
   readonly wasAbandoned: boolean
   /** What to work on first; null when nothing can be worked on. */
   readonly first: QueuedPrompt | null
+  /** What the log says of the run of `first`, which began with the lease; undefined: it began before, or nothing is to be run. */
+  readonly begun: SessionEvent | undefined
+  /** As it was before. */
   readonly session: RunRow
+}
+
+/** A row of `takeText`. */
+interface TakenRow extends Hold, Pick<TakenLease, 'wasAbandoned' | 'first' | 'session'> {
+  readonly begun_id: string | null
+  readonly run_id: string
+  readonly seq: number
+  readonly created_at: Date
+  readonly owner_id: string
 }
 
 /** Seconds that a lease lives without renewal, by the database clock. */
@@ -23,28 +37,62 @@ const isFree = (session: string) => `
 
 const isDue = (session: string) => `${session}.due_at <= clock_timestamp()`
 
-/** Takes those of `which`, which locks them. */
-const takeText = (which: string) => `
-  with ${which}
-  update sessions s
-  set fence = fence + 1, lease_owner = $2, lease_until = clock_timestamp() + ${lease}
-  from before where s.id = before.id
-  returning s.id as "sessionId", fence, before.lease_owner is not null as "wasAbandoned",
-            (select row_to_json(next) from (${nextText('s.id')}) next) as first,
-            (select row_to_json(run) from (select ${runColumns}) run) as session`
+const payload = `format('{"prompt_id":%s,"run_id":%s}', to_json(begun.id)::text, to_json(begun.new_run)::text)`
 
-const takeOneText = takeText(`
-  before as (select id, lease_owner from sessions s where id = $1 and ${isFree('s')} for update)`)
+/**
+ * Takes those of `which`, which locks them, and begins the run of what comes first in each: the prompt is marked, and the log
+ * says so, under a run and an event of the lists `runs` and `events`. Without lists nothing begins. A prompt that somebody ended while
+ * the lock was waited for is not begun.
+ */
+const takeText = (which: string, [runs, events]: readonly [string, string]) => `
+  with ${which}, next as materialized (
+    select before.id as taken_id, next.id, next.state, row_to_json(next) as prompt, row_number() over () as place
+    from before cross join lateral (${nextText('before.id')}) next
+  ), begun as (
+    update prompts p set state = 'running', run_id = (${runs}::text[])[place], started_at = clock_timestamp()
+    from next
+    where p.id = next.id and next.state = 'waiting' and p.state = 'waiting' and place <= cardinality(${runs}::text[])
+    returning p.id, p.session_id, p.run_id as new_run, (${events}::text[])[place] as event_id
+  ), freed as (
+    delete from waits where prompt_id in (select id from begun)
+  ), taken as (
+    update sessions s
+    set fence = fence + 1, lease_owner = $2, lease_until = clock_timestamp() + ${lease},
+        next_seq = next_seq + (begun.id is not null)::integer,
+        log_bytes = log_bytes + case when begun.id is null then 0 else octet_length(${payload}) end
+    from before left join begun on begun.session_id = before.id
+    where s.id = before.id
+    returning s.id, fence, before.lease_owner is not null as was_abandoned, next_seq - 1 as seq, s.owner_id,
+              (select row_to_json(run) from (select ${runColumns}) run) as session
+  ), said as (
+    insert into session_events (session_id, seq, id, type, payload, bytes, fence)
+    select taken.id, taken.seq, begun.event_id, 'session.status_running', ${payload}::json, octet_length(${payload}), taken.fence
+    from taken join begun on begun.session_id = taken.id
+    returning session_id, id, seq, created_at
+  )
+  select taken.id as "sessionId", taken.fence, was_abandoned as "wasAbandoned", session, taken.owner_id,
+         said.id as begun_id, begun.new_run as run_id, said.seq, said.created_at,
+         case when begun.id is not null or cardinality(${runs}::text[]) = 0 or next.state = 'running'
+              then prompt end as first
+  from taken left join next on next.taken_id = taken.id
+    left join begun on begun.session_id = taken.id left join said on said.session_id = taken.id`
 
-const takeHeardText = takeText(`
-  before as (
+const takeOneText = takeText(
+  `before as (select id, lease_owner from sessions s where id = $1 and ${isFree('s')} for update)`,
+  ['$3', '$4'],
+)
+
+const takeHeardText = takeText(
+  `before as (
     select s.id, s.lease_owner from unnest($1::text[]) with ordinality heard (id, place) join sessions s on s.id = heard.id
     where ${isFree('s')} and ${isDue('s')}
     order by heard.place limit $3 for update of s
-  )`)
+  )`,
+  ['$4', '$5'],
+)
 
-const takeOldestText = takeText(`
-  cut_off as (
+const takeOldestText = takeText(
+  `cut_off as (
     select id, lease_owner from sessions s where lease_owner is not null and ${isFree('s')} and ${isDue('s')}
     order by due_at limit $1 for update skip locked
   ), others as (
@@ -52,7 +100,9 @@ const takeOldestText = takeText(`
     order by due_at limit $1 - (select count(*) from cut_off) for update skip locked
   ), before as (
     select * from cut_off union all select * from others
-  )`)
+  )`,
+  ['$3', '$4'],
+)
 
 const renewText = `
   update sessions s set lease_until = clock_timestamp() + ${lease}
@@ -72,26 +122,46 @@ const releaseText = `
   with freed as (${handOverText} and not ${hasWork('id')} returning id)
   select not exists (select from freed) and ${hasWork('$1')} as has_work`
 
+interface Taking {
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** How many runs may begin with it. */
+  readonly runs: number
+}
+
 /** The lease columns of `sessions`: who runs a session, and until when. */
 export type LeaseStore = ReturnType<typeof leaseStore>
 
 export function leaseStore(pool: Pool) {
-  const taken = async (name: string, text: string, values: readonly unknown[]): Promise<TakenLease[]> =>
-    (await pool.query<TakenLease>({ name, text, values: [...values] })).rows
+  const taken = async (name: string, { text, values, runs }: Taking): Promise<TakenLease[]> => {
+    const names = (prefix: 'run' | 'evt') => Array.from({ length: runs }, () => newId(prefix))
+    const query = { name, text, values: [...values, names('run'), names('evt')] }
+    return (await pool.query<TakenRow>(query)).rows.map(leaseOf)
+  }
+
+  /** Tells all processes of the beginning. */
+  const leaseOf = ({ sessionId, fence, wasAbandoned, session, ...row }: TakenRow): TakenLease => {
+    const { first, begun_id: id, run_id } = row
+    if (id === null || !first) return { sessionId, fence, wasAbandoned, session, first, begun: undefined }
+    const named = { id, type: 'session.status_running', payload: { prompt_id: first.id, run_id } }
+    const [begun] = appended(pool, sessionId, [named], [row]) ?? []
+    const before = { ...session, next_seq: session.next_seq - 1 }
+    return { sessionId, fence, wasAbandoned, session: before, first: { ...first, run_id }, begun }
+  }
 
   return {
     /** Takes a free or expired lease under a new fence; undefined when another owner holds it, or nothing is there. */
-    async take(sessionId: string, owner: string): Promise<TakenLease | undefined> {
-      return (await taken('take_lease', takeOneText, [sessionId, owner]))[0]
+    async take(sessionId: string, owner: string, runs = 1): Promise<TakenLease | undefined> {
+      return (await taken('take_lease', { text: takeOneText, values: [sessionId, owner], runs }))[0]
     },
 
     /** Takes the first of these sessions that have work which nobody does, up to a limit. */
     takeHeard: (sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> =>
-      taken('take_heard', takeHeardText, [sessionIds, owner, limit]),
+      taken('take_heard', { text: takeHeardText, values: [sessionIds, owner, limit], runs: limit }),
 
     /** Takes sessions with work that nobody does, first those that were cut off, then those that wait for the longest time. */
     takeOldest: (limit: number, owner: string): Promise<TakenLease[]> =>
-      taken('take_oldest', takeOldestText, [limit, owner]),
+      taken('take_oldest', { text: takeOldestText, values: [limit, owner], runs: limit }),
 
     /** Renews all given leases; one that was just given back stays free. The ids of those still ours. */
     async renew(holds: readonly Hold[]): Promise<string[]> {

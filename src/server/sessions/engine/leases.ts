@@ -7,7 +7,9 @@ import { controlChannel } from '../session-store.ts'
 import type { LeaseStore, TakenLease } from './lease-store.ts'
 
 /** A session that this process runs. */
-export interface HeldSession extends Omit<TakenLease, 'session'>, Writer {
+export interface HeldSession extends Omit<TakenLease, 'session' | 'begun'>, Writer {
+  /** The beginning of its first run; undefined once that is known to the run. */
+  begun: TakenLease['begun']
   /** As it was when it was taken; undefined from its first run on. */
   session: TakenLease['session'] | undefined
   /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */

@@ -18,7 +18,7 @@ async function running(count = 1) {
   const sessionId = await storedSession(pool)
   const ids: string[] = []
   for (let position = 1; position <= count; position++) ids.push(await storedPrompt(pool, sessionId, { position }))
-  const held = await leaseStore(pool).take(sessionId, 'me')
+  const held = await leaseStore(pool).take(sessionId, 'me', 0)
   assert.ok(held)
   const started = await runs.begin(held, { promptId: ids[0] ?? '', runId: 'run_1' }, [
     withId({ type: 'session.status_running' }),

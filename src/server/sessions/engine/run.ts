@@ -233,12 +233,16 @@ function alongside(
 
 const ended = [failed('model_request_failed_error', 'the runtime ended without a result')]
 
-/** Marks the prompt as running and says so, unless an owner before us did. */
+/** Marks the prompt as running and says so, unless an owner before us did, or that was done with the lease. */
 async function begin(
   { prompts, runs, eventLog }: RunDeps,
   { held, prompt, isResumed }: Pick<RunTask, 'held' | 'prompt' | 'isResumed'>,
   runId: string,
 ): Promise<void> {
+  if (held.begun) {
+    held.begun = undefined
+    return
+  }
   if (prompt.state === 'running') {
     if (isResumed) await whileHeld(held, () => prompts.setResumes(prompt.id, prompt.resumes + 1))
     return

@@ -209,6 +209,7 @@ export class Runner {
     let isReleased = false
     try {
       held = await lease
+      if (held?.begun) this.#deps.eventLog.tell({ sessionId, events: [held.begun] })
       isReleased = held !== undefined && (await this.#runAll(held))
     } catch (error) {
       if (error instanceof FenceLost)
