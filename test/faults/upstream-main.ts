@@ -32,12 +32,20 @@ function answerTo({ body, closed }: Recorded): Answer {
     const call = messages.slice(at).filter(({ role }) => role === 'assistant').length
     const answers = JSON.parse(script) as Answer[]
     const answer = answers[Math.min(call, answers.length - 1)] ?? {}
-    const outputTokens = answer.usage?.['output_tokens'] ?? 0
-    note({ what: 'call', key, call, outputTokens })
-    void closed.then(() => note({ what: 'closed', key, call, outputTokens }))
-    return answer
+    return noted(answer, { key, call, closed })
   }
-  return {}
+  // A summary of a conversation, or a prompt of a test's own.
+  return noted({}, { key: 'no-script', call: 0, closed })
+}
+
+function noted(
+  answer: Answer,
+  { key, call, closed }: { key: string; call: number; closed: Recorded['closed'] },
+): Answer {
+  const outputTokens = answer.usage?.['output_tokens'] ?? 0
+  note({ what: 'call', key, call, outputTokens })
+  void closed.then(() => note({ what: 'closed', key, call, outputTokens }))
+  return answer
 }
 
 const upstream = await startScriptedUpstream({ port: Number(port), script: answerTo })

@@ -198,6 +198,7 @@ export class Runner {
   async #beginHeld(held: HeldSession): Promise<void> {
     const { sessionId } = held
     if (!this.#active.has(sessionId)) return this.#begin(sessionId, Promise.resolve(held))
+    this.#tellBegun(held)
     // Its last loop here is about to end, and looks once more.
     this.#wokenAgain.add(sessionId)
     await this.#giveBack(held)
@@ -209,7 +210,7 @@ export class Runner {
     let isReleased = false
     try {
       held = await lease
-      if (held?.begun) this.#deps.eventLog.tell({ sessionId, events: [held.begun] })
+      if (held) this.#tellBegun(held)
       isReleased = held !== undefined && (await this.#runAll(held))
     } catch (error) {
       if (error instanceof FenceLost)
@@ -223,6 +224,11 @@ export class Runner {
       if (held && isReleased) this.#deps.leases.drop(held)
       else if (held) await this.#giveBack(held)
     }
+  }
+
+  /** Tells readers here of the run that began with the lease. */
+  #tellBegun({ sessionId, begun }: HeldSession): void {
+    if (begun) this.#deps.eventLog.tell({ sessionId, events: [begun] })
   }
 
   /** A lease that expires would pass for that of a crashed process, and count against the prompt: it is handed over. */
