@@ -46,3 +46,10 @@ export function someText(text: string): string {
   if (text.trim() !== '') return text
   throw new InvalidArgumentError('It must not be blank.')
 }
+
+/** Adds a `name=value` to those that were given before. */
+export function nameAndValue(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf('=')
+  if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+  throw new InvalidArgumentError('It must be a name and a value, such as team=blue.')
+}

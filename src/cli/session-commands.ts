@@ -3,7 +3,7 @@ import type { SessionStatus } from '../contract/sessions.ts'
 import { mostDimensions, usageDimensions } from '../contract/usage.ts'
 import { exportAgent, importAgent } from './agent-files.ts'
 import { listAgents } from './agents.ts'
-import { someText, wholeNumber } from './parse.ts'
+import { nameAndValue, someText, wholeNumber } from './parse.ts'
 import { compactSession, listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
 import { showUsage } from './usage.ts'
 import { type Registry, withExamples } from './world.ts'
@@ -11,6 +11,12 @@ import { type Registry, withExamples } from './world.ts'
 interface ListOptions {
   readonly limit: number
   readonly cursor?: string
+}
+
+interface Filter {
+  readonly status?: SessionStatus
+  readonly query?: string
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 const statuses = ['pending', 'running', 'idle', 'error'] as const satisfies readonly SessionStatus[]
@@ -52,12 +58,14 @@ function addSessionList(sessions: Command, { world, doing }: Registry): void {
   const list = listOptions(sessions.command('ls'))
     .description('list sessions, newest first')
     .addOption(new Option('--status <status>', 'only those').choices(statuses))
+    .option('--query <text>', 'only those with this in their title, or with this id', someText)
+    .option('--metadata <name=value>', 'only those with this in their metadata; may be repeated', nameAndValue)
     .action(
-      doing<ListOptions & { status?: SessionStatus }>(({ client, out }, { limit, cursor, status }) =>
-        listSessions(client, { limit, cursor, status, nowMs: world.nowMs() }, out),
+      doing<ListOptions & Filter>(({ client, out }, { limit, cursor, status, query, metadata }) =>
+        listSessions(client, { limit, cursor, status, text: query, metadata, nowMs: world.nowMs() }, out),
       ),
     )
-  withExamples(list, ['switchyard sessions ls --status running', 'switchyard sessions ls --limit 5 --json'])
+  withExamples(list, ['switchyard sessions ls --status running', 'switchyard sessions ls --metadata team=blue --json'])
 }
 
 function addTail(sessions: Command, { world, doing }: Registry): void {

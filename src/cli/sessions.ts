@@ -12,17 +12,29 @@ import { createTranscript } from './transcript.ts'
 
 interface ListSessionsArguments extends ListArguments {
   readonly status?: SessionStatus | undefined
+  /** A part of the title, or the id. */
+  readonly text?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly nowMs: number
 }
 
 /** `sessions ls`: the sessions, newest first. */
 export async function listSessions(client: Client, args: ListSessionsArguments, out: Out): Promise<ExitCode> {
-  const { limit, status, cursor, nowMs } = args
-  const query = { limit, ...(status && { status }), ...(cursor !== undefined && { cursor }) }
+  const { limit, status, cursor, text: q, metadata, nowMs } = args
+  const isFiltered = q !== undefined || metadata !== undefined
+  const query = {
+    limit,
+    ...(status && { status }),
+    ...(cursor !== undefined && { cursor }),
+    ...(q !== undefined && { q }),
+    ...(metadata && { metadata }),
+  }
   const { data, nextCursor } = await client.page(sessionRoutes.list, { query })
   out.data({ data, next_cursor: nextCursor ?? null })
   if (data.length === 0) {
-    out.line(status ? `No session is ${status}.` : 'There are no sessions yet. Start one: switchyard run "<prompt>"')
+    if (isFiltered) out.line('No session is like that.')
+    else
+      out.line(status ? `No session is ${status}.` : 'There are no sessions yet. Start one: switchyard run "<prompt>"')
     return exitCodes.ok
   }
   const rows = data.map(session => [

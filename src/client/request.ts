@@ -9,7 +9,7 @@ export interface RequestParts {
 }
 
 /**
- * The path and query of a request. Lists become repeated names; undefined and null values are left out.
+ * The path and query of a request. Lists become repeated names, objects `name[key]`; undefined and null values are left out.
  * Throws InvalidParameter for a path parameter that is missing or that an address would swallow.
  */
 export function addressOf(route: Route, { params, query }: RequestParts): string {
@@ -17,11 +17,17 @@ export function addressOf(route: Route, { params, query }: RequestParts): string
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, values[name]))
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
-    for (const item of Array.isArray(value) ? value : [value]) {
-      if (item !== undefined && item !== null) search.append(name, String(item))
+    for (const [key, item] of entriesOf(name, value)) {
+      if (item !== undefined && item !== null) search.append(key, String(item))
     }
   }
   return search.size === 0 ? path : `${path}?${search}`
+}
+
+function entriesOf(name: string, value: unknown): [string, unknown][] {
+  if (Array.isArray(value)) return value.map(item => [name, item])
+  if (typeof value !== 'object' || value === null) return [[name, value]]
+  return Object.entries(value).map(([key, item]) => [`${name}[${key}]`, item])
 }
 
 /** `.` and `..` would be resolved away, even when they are escaped, and another endpoint would be called. */

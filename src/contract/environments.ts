@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Metadata, MetadataPatch, managedList, managedPage } from './managed-lists.ts'
+import { managedList, managedPage } from './managed-lists.ts'
+import { Metadata, MetadataPatch } from './metadata.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
 

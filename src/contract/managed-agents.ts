@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { maxPromptLength } from './agents.ts'
-import { Metadata, MetadataPatch, managedList, managedPage } from './managed-lists.ts'
+import { managedList, managedPage } from './managed-lists.ts'
+import { Metadata, MetadataPatch } from './metadata.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
 

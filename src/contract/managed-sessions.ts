@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { UserMessage } from './events.ts'
 import { managedSetup, managedSnapshot } from './managed-agents.ts'
-import { Metadata, MetadataPatch, managedList, managedPage } from './managed-lists.ts'
+import { managedList, managedPage } from './managed-lists.ts'
+import { Metadata, MetadataPatch } from './metadata.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Nullable } from './schemas.ts'
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Metadata } from './metadata.ts'
 import { PromptText } from './prompts.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
@@ -17,6 +18,7 @@ export const SessionCreate = Type.Object({
   ),
   prompt: Type.Optional(PromptText),
   environment: Type.Optional(JsonObject),
+  metadata: Type.Optional(Metadata),
   timezone: Type.Optional(Type.String({ maxLength: 100, description: 'IANA time zone name' })),
   tz: Type.Optional(Type.String({ maxLength: 100, description: 'Twin of `timezone`, which wins' })),
 })
@@ -41,6 +43,7 @@ export const SessionRequest = Type.Object({
   model: Type.Optional(Type.Union([created.model, OpencodeModel, Type.Null()])),
   prompt: Type.Optional(Nullable(created.prompt)),
   environment: Type.Optional(Nullable(created.environment)),
+  metadata: Type.Optional(Nullable(created.metadata)),
   timezone: Type.Optional(Nullable(created.timezone)),
   tz: Type.Optional(Nullable(created.tz)),
 })

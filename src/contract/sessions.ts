@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Metadata, MetadataPatch } from './metadata.ts'
 import { SessionRequest } from './new-sessions.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
 import { route } from './route.ts'
@@ -26,6 +27,7 @@ export const Session = Type.Object({
   provider_run_id: Nullable(Type.String()),
   status: SessionStatus,
   environment: JsonObject,
+  metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values of the client’s own' }),
   timezone: Nullable(Type.String()),
   forked_from: Nullable(
     Type.Object({
@@ -90,6 +92,10 @@ const listFilter = {
   ...pageQuery,
   agent_id: Type.Optional(Type.String({ maxLength: 200 })),
   status: Type.Optional(SessionStatus),
+  q: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'A part of the title, in any case, or the id' }),
+  ),
+  metadata: Type.Optional(Metadata),
 }
 /** opencode clients add these to every call; they change nothing. */
 const opencodeQuery = { directory: Type.Optional(Type.String()), workspace: Type.Optional(Type.String()) }
@@ -131,9 +137,9 @@ export const sessionRoutes = {
     method: 'PATCH',
     path: '/session/{session_id}',
     params: SessionPath,
-    body: Type.Object({ title: Type.Optional(Name) }),
+    body: Type.Object({ title: Type.Optional(Name), metadata: Type.Optional(Nullable(MetadataPatch)) }),
     responses: { 200: OpencodeSession },
-    summary: 'Give a session another title',
+    summary: 'Change the title or the metadata of a session',
   }),
   remove: route({
     ...nested,

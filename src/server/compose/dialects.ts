@@ -50,6 +50,7 @@ interface Needs {
   readonly live: LiveEvents
   readonly slots: StreamSlots
   readonly rename: SessionStore['rename']
+  readonly setMetadata: SessionStore['setMetadata']
 }
 
 /** Our agents and sessions in the words of others: of Managed Agents, and of opencode's clients. */
@@ -70,6 +71,7 @@ export function composeDialects(needs: Needs) {
     store: sessionDetailsStore(pool),
     sessions,
     rename: needs.rename,
+    setMetadata: needs.setMetadata,
     toSession,
     withOverrides,
     agents: agentRows,

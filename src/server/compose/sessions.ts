@@ -198,6 +198,7 @@ export function composeSessions(needs: Needs) {
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
     frozenSessions,
     rename: sessionRows.rename,
+    setMetadata: sessionRows.setMetadata,
     serve(app: FastifyInstance) {
       serveSessions(app, {
         sessions,

@@ -613,11 +613,16 @@ export interface EnvironmentTable {
 export interface DialectSessionTable {
   session_id: string
   environment_id: Generated<string>
-  metadata: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
   vault_ids: Generated<string[]>
   is_untitled: Generated<boolean>
   archived_at: Date | null
   updated_at: DefaultTime
+}
+
+/** Table `session_metadata`: names and values that clients give to sessions. */
+export interface SessionMetadataTable {
+  session_id: string
+  metadata: ColumnType<Readonly<Record<string, string>>, string, string>
 }
 
 /** Table `replicas`: one row a process that shares the database. */
@@ -672,5 +677,6 @@ export interface Database {
   session_memories: SessionMemoriesTable
   environments: EnvironmentTable
   dialect_sessions: DialectSessionTable
+  session_metadata: SessionMetadataTable
   replicas: ReplicaTable
 }

@@ -77,6 +77,7 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined): Recor
     name,
     in: place,
     required: place === 'path' || required.includes(name),
+    ...((property as { type?: unknown }).type === 'object' && { style: 'deepObject', explode: true }),
     schema: property,
   }))
 }

@@ -1,7 +1,7 @@
 import type { ManagedAgent } from '../../contract/managed-agents.ts'
 import type { StoredAgent } from '../agents/store.ts'
+import { metadataIn } from '../platform/metadata.ts'
 import type { SkillBlocks } from './agent-setup.ts'
-import { metadataIn } from './metadata.ts'
 import { shownTools } from './tool-entries.ts'
 
 /** When an agent, or a version of it, was changed last; `archived_at` is null unless it is archived. */

@@ -6,10 +6,10 @@ import type { AgentFilter, PageOf, StoredAgent, StoredVersion } from '../agents/
 import type { By, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid } from '../platform/errors.ts'
+import { metadataIn, patched } from '../platform/metadata.ts'
 import { type AgentTimes, toManagedAgent } from './agent-object.ts'
 import { configOf, type Setup, type SkillBlocks, wantedSkills, withSetup } from './agent-setup.ts'
 import type { AgentTimesStore } from './agent-times-store.ts'
-import { metadataIn, patched } from './metadata.ts'
 
 interface Deps {
   readonly agents: Pick<

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Environment } from '../../contract/environments.ts'
-import type { MetadataMap } from './metadata.ts'
+import type { MetadataMap } from '../platform/metadata.ts'
 
 /** What an environment is made of, besides what the database gives it. */
 export interface EnvironmentFields {

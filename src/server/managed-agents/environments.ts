@@ -7,9 +7,9 @@ import type { By, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { patched } from '../platform/metadata.ts'
 import { resolvedConfig, updatedConfig } from './environment-config.ts'
 import type { EnvironmentRow, EnvironmentStore } from './environment-store.ts'
-import { patched } from './metadata.ts'
 
 interface Deps {
   readonly pool: Pool

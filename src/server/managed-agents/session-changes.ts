@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ManagedBudget, ManagedSessionUpdate } from '../../contract/managed-sessions.ts'
-import { type MetadataMap, patched } from './metadata.ts'
-import type { SessionDetails } from './session-details-store.ts'
+import { type MetadataMap, patched } from '../platform/metadata.ts'
 
 interface Asked {
   /** The title as clients see it. */
   readonly title: string | null
-  readonly details: Pick<SessionDetails, 'metadata'>
+  readonly metadata: MetadataMap
   readonly body: ManagedSessionUpdate
 }
 
@@ -18,13 +17,13 @@ export interface SessionChanges {
 }
 
 /** What differs after an update; undefined when nothing does. A blank title is none. */
-export function changesOfSession({ title: before, details, body }: Asked): SessionChanges | undefined {
+export function changesOfSession({ title: before, metadata: noted, body }: Asked): SessionChanges | undefined {
   const { budget } = body
   const title = body.title?.trim() ? body.title : null
-  const metadata = patched(details.metadata, body.metadata)
+  const metadata = patched(noted, body.metadata)
   const changes: SessionChanges = {
     ...(body.title !== undefined && title !== before && { title }),
-    ...(!isDeepStrictEqual(metadata, details.metadata) && { metadata }),
+    ...(!isDeepStrictEqual(metadata, noted) && { metadata }),
     ...(budget !== undefined && { budget }),
   }
   return Object.keys(changes).length > 0 ? changes : undefined

@@ -1,12 +1,10 @@
 import type { Pool, PoolClient } from 'pg'
 import type { CreatedRange } from '../http/created-range.ts'
-import type { MetadataMap } from './metadata.ts'
 
 /** What the dialect shows of a session besides its record. */
 export interface SessionDetails {
   readonly session_id: string
   readonly environment_id: string
-  readonly metadata: MetadataMap
   readonly is_untitled: boolean
   readonly archived_at: Date | null
   readonly updated_at: Date
@@ -27,7 +25,6 @@ export interface SessionDetails {
 /** What is stored of a session for the dialect. */
 export interface DialectFields {
   readonly environment_id: string
-  readonly metadata: MetadataMap
   readonly is_untitled: boolean
 }
 
@@ -46,8 +43,7 @@ export interface SessionQuery extends CreatedRange {
 }
 
 const detailsText = `
-  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.metadata, '{}') as metadata,
-         coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
+  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
          greatest(s.updated_at, d.updated_at) as updated_at, b.max_usd, used.*, work.active_seconds,
          extract(epoch from coalesce(d.archived_at, clock_timestamp()) - s.created_at)::float8 as duration_seconds
   from sessions s
@@ -81,15 +77,13 @@ const listText = (order: 'asc' | 'desc') => `
   order by s.id ${order} limit $9`
 
 const insertText = `
-  insert into dialect_sessions (session_id, environment_id, metadata, is_untitled) values ($1, $2, $3, $4)`
+  insert into dialect_sessions (session_id, environment_id, is_untitled) values ($1, $2, $3)`
 
 /** A session that the dialect has never written to has no row yet. */
 const changeText = `
-  insert into dialect_sessions (session_id, metadata, is_untitled)
-  values ($1, coalesce($2::json, '{}'), coalesce($3::boolean, false))
+  insert into dialect_sessions (session_id, is_untitled) values ($1, coalesce($2::boolean, false))
   on conflict (session_id) do update
-  set metadata = coalesce($2::json, dialect_sessions.metadata),
-      is_untitled = coalesce($3::boolean, dialect_sessions.is_untitled), updated_at = clock_timestamp()`
+  set is_untitled = coalesce($2::boolean, dialect_sessions.is_untitled), updated_at = clock_timestamp()`
 const archiveText = `
   insert into dialect_sessions (session_id, archived_at) values ($1, clock_timestamp())
   on conflict (session_id) do update
@@ -115,14 +109,12 @@ export function sessionDetailsStore(pool: Pool) {
     },
 
     async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
-      const { environment_id, metadata, is_untitled } = fields
-      await on.query(insertText, [id, environment_id, JSON.stringify(metadata), is_untitled])
+      await on.query(insertText, [id, fields.environment_id, fields.is_untitled])
     },
 
-    /** Replaces what is given. */
-    async change(on: PoolClient, id: string, fields: Partial<Pick<DialectFields, 'metadata' | 'is_untitled'>>) {
-      const metadata = fields.metadata && JSON.stringify(fields.metadata)
-      await on.query(changeText, [id, metadata ?? null, fields.is_untitled ?? null])
+    /** Notes that the session was changed, and whether it has a title now, if that was. */
+    async change(on: PoolClient, id: string, isUntitled: boolean | undefined): Promise<void> {
+      await on.query(changeText, [id, isUntitled ?? null])
     },
 
     async archive(on: PoolClient, id: string): Promise<void> {

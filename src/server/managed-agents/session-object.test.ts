@@ -49,7 +49,7 @@ test('a token for a repository is refused rather than stored where others can re
 
 test('an update names only what differs', () => {
   const changes = (body: object, title: string | null = 'A', metadata = { a: '1' }) =>
-    changesOfSession({ title, details: { metadata }, body })
+    changesOfSession({ title, metadata, body })
   assert.equal(changes({}), undefined)
   assert.equal(changes({ title: 'A', metadata: { a: '1', b: null } }), undefined)
   assert.equal(changes({ title: null }, null), undefined)

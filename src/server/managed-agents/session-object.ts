@@ -21,7 +21,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     title: details.is_untitled ? null : session.title,
     agent: agent ?? withoutAgent(session),
     environment_id: details.environment_id,
-    metadata: { ...details.metadata },
+    metadata: { ...session.metadata },
     resources: resourcesOf(session),
     vault_ids: [],
     outcome_evaluations: [],

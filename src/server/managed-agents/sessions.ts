@@ -13,6 +13,7 @@ import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
+import type { MetadataMap } from '../platform/metadata.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { toSnapshot } from './agent-object.ts'
 import type { SkillBlocks } from './agent-setup.ts'
@@ -33,6 +34,8 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'open' | 'among' | 'createWithin' | 'revise' | 'remove'>
   /** Gives the session another title, in the transaction of the client. */
   readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
+  /** Replaces its metadata, in the transaction of the client. */
+  readonly setMetadata: (on: PoolClient, sessionId: string, metadata: MetadataMap) => Promise<void>
   readonly toSession: (row: SessionRow) => Session
   readonly withOverrides: (agent: StoredAgent, environment: SessionRow['environment']) => StoredAgent
   readonly agents: Pick<AgentStore, 'find' | 'version'>
@@ -90,10 +93,8 @@ export function createDialectSessions(deps: Deps) {
   }
 
   async function write(client: PoolClient, id: string, { title, metadata, budget }: SessionChanges): Promise<void> {
-    await store.change(client, id, {
-      ...(metadata && { metadata }),
-      ...(title !== undefined && { is_untitled: title === null }),
-    })
+    await store.change(client, id, title === undefined ? undefined : title === null)
+    if (metadata) await deps.setMetadata(client, id, metadata)
     if (title !== undefined) await deps.rename(client, id, title ?? untitled)
     if (budget !== undefined) await setBudget(client, id, budget)
   }
@@ -127,6 +128,7 @@ export function createDialectSessions(deps: Deps) {
       const plan = {
         agent_id: wanted.id,
         environment,
+        metadata,
         ...(wanted.version !== undefined && { agent_version: wanted.version }),
         ...(title !== null && { title }),
         ...(first !== undefined && { prompt: first }),
@@ -138,7 +140,7 @@ export function createDialectSessions(deps: Deps) {
         once(sqlOfClient(client), idempotency, async () => {
           const messages = events.map(({ content }) => content)
           const made = await sessions.createWithin(client, { body: plan, caller, messages })
-          await store.insert(client, made.id, { environment_id, metadata, is_untitled: !title?.trim() })
+          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim() })
           if (body.budget) await setBudget(client, made.id, body.budget)
           tell = made.tell
           ignored = made.ignored
@@ -156,7 +158,8 @@ export function createDialectSessions(deps: Deps) {
       await sessions.revise(id, caller, async (client, session) => {
         const details = (await store.of([id], client)).get(id)
         if (!details) throw notFound('session', id)
-        const changes = changesOfSession({ title: details.is_untitled ? null : session.title, details, body })
+        const { metadata } = session
+        const changes = changesOfSession({ title: details.is_untitled ? null : session.title, metadata, body })
         if (changes) await write(client, id, changes)
         return changes
       })

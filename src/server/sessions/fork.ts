@@ -160,6 +160,7 @@ function creationOf(from: SessionRow, { agent_id, version, model, runtime, title
     ...(agentId !== undefined && { agent_id: agentId }),
     ...(wanted !== undefined && agentId !== undefined && { agent_version: wanted }),
     ...((runtime !== undefined || isSameAgent || agentId === undefined) && { runtime: runtime ?? from.runtime }),
+    metadata: { ...from.metadata },
     environment: { ...from.environment, ...(model !== undefined && { model }) },
     ...(from.timezone !== null && { timezone: from.timezone }),
   }

@@ -4,6 +4,7 @@ import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import type { MetadataMap } from '../platform/metadata.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
 import { modelWithoutName } from './prompt-model.ts'
@@ -18,6 +19,7 @@ interface Deps {
 /** A session to be stored, and the model of its first prompt. */
 export interface SessionPlan {
   readonly session: NewSession
+  readonly metadata: MetadataMap
   readonly model: string
   /** US dollars that the session may cost, as its agent has it; undefined: no limit of its own. */
   readonly budgetUsd: number | undefined
@@ -50,7 +52,7 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   }
   const model = body.model ?? (await modelWithoutName(deps, { environment, agent, runtime }))
   const ignored = await ignoredBy(deps, runtime, { environment, agent })
-  return { session, model, budgetUsd: budgetOf(agent), ignored }
+  return { session, metadata: body.metadata ?? {}, model, budgetUsd: budgetOf(agent), ignored }
 }
 
 interface Asking {

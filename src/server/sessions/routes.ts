@@ -65,7 +65,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return opencodeSession(session)
   })
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
-    const filter = { agentId: query.agent_id, status: query.status, withDeleted: false }
+    const filter = { ...filterOf(query), withDeleted: false }
     const { items, next_cursor } = await pageOf(
       query,
       page => sessions.list(filter, caller, page),
@@ -77,11 +77,9 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   bind(app, sessionRoutes.get, async ({ params }, caller) =>
     opencodeSession(toSession(await sessions.open(params.session_id, caller))),
   )
-  bind(app, sessionRoutes.update, async ({ params, body: { title } }, caller) => {
-    const { session_id: id } = params
-    const row = title === undefined ? await sessions.open(id, caller) : await sessions.rename(id, title, caller)
-    return opencodeSession(toSession(row))
-  })
+  bind(app, sessionRoutes.update, async ({ params, body }, caller) =>
+    opencodeSession(toSession(await sessions.update(params.session_id, body, caller))),
+  )
   bind(app, sessionRoutes.fork, async ({ params, body }, caller, { idempotency, ignore }) => {
     const { session, ignored } = await deps.fork(params.session_id, body ?? {}, { caller, idempotency })
     ignore(ignored)
@@ -120,7 +118,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   )
 
   bind(app, sessionRoutes.managedList, async ({ query }, caller) => {
-    const filter = { agentId: query.agent_id, status: query.status, withDeleted: true }
+    const filter = { ...filterOf(query), withDeleted: true }
     const { items, next_cursor } = await pageOf(
       query,
       page => sessions.list(filter, caller, page),
@@ -140,6 +138,13 @@ function refuseUnserved({ noReply, tools = {} }: PromptRequest): void {
   if (Object.keys(tools).length > 0)
     throw invalid('tools cannot be chosen for a prompt: they are those of the agent; leave it out')
 }
+
+const filterOf = ({ agent_id, status, q, metadata }: Input<typeof sessionRoutes.managedList>['query']) => ({
+  agentId: agent_id,
+  status,
+  text: q,
+  metadata,
+})
 
 type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> }
 

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ManagedSession, SandboxStatus, Session, SessionStatus } from '../../contract/sessions.ts'
 import { hint } from '../db/hints.ts'
+import type { MetadataMap } from '../platform/metadata.ts'
 import type { ProviderRefs } from '../runtimes/runtime.ts'
 import type { Hold, Queryable } from './log/event-store.ts'
 import { eventsChannel } from './log/log-page.ts'
@@ -28,6 +29,10 @@ export interface SessionFilter {
   readonly owner: string | undefined
   readonly agentId: string | undefined
   readonly status: SessionStatus | undefined
+  /** A part of the title, or the id. */
+  readonly text?: string | undefined
+  /** All of these must be in its metadata. */
+  readonly metadata?: MetadataMap | undefined
   readonly withDeleted: boolean
   /** The last id of the page before: ids are time-ordered, and lists run from newest to oldest. */
   readonly cursor: string | undefined
@@ -68,6 +73,7 @@ export interface SessionRow extends NewSession, RunRow {
   /** A budget has stopped the prompt that is first in line. */
   readonly paused: boolean
   readonly last_outcome: SessionFacts['lastOutcome']
+  readonly metadata: MetadataMap
 }
 
 const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
@@ -81,6 +87,7 @@ export const runColumns = `
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
 const facts = `
   select ${runColumns}, s.agent, s.harness, s.sandbox_status, s.deleted_at, s.purged_at, s.forked_from_id, s.forked_from_seq, s.created_at, s.updated_at, s.last_outcome,
+         coalesce((select m.metadata from session_metadata m where m.session_id = s.id), '{}') as metadata,
          coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
@@ -96,7 +103,9 @@ const candidates: Readonly<Record<SessionStatus, string>> = {
   idle: 'true',
 }
 
-/** Table `sessions`, without its lease and its log. */
+const hasMetadata = 's.id in (select session_id from session_metadata where metadata @> $8::jsonb)'
+
+/** Table `sessions`, without its lease and its log, and `session_metadata`. */
 export type SessionStore = ReturnType<typeof sessionStore>
 
 export function sessionStore(pool: Pool) {
@@ -156,19 +165,31 @@ export function sessionStore(pool: Pool) {
       await on.query({ name: 'set_due', text, values: [id, taken] })
     },
 
-    async list({ owner, agentId, status, withDeleted, cursor, limit }: SessionFilter): Promise<SessionRow[]> {
+    async list({
+      owner,
+      agentId,
+      status,
+      text: part,
+      metadata,
+      withDeleted,
+      cursor,
+      limit,
+    }: SessionFilter): Promise<SessionRow[]> {
       const text = `
         with s as (${facts}
           where ($1::text is null or s.owner_id = $1) and ($2::text is null or s.agent_id = $2)
             and ($3 or s.deleted_at is null)
-            and ($4::text is null or s.id < $4) and ${status === undefined ? 'true' : candidates[status]})
+            and ($4::text is null or s.id < $4)
+            and ($7::text is null or s.id = $7 or strpos(lower(s.title), lower($7)) > 0)
+            and ${metadata === undefined ? '$8::text is null' : hasMetadata} and ${status === undefined ? 'true' : candidates[status]})
         select * from s
         where $5::text is null or $5 = case
           when held and not asks then 'running' when held then 'idle' when unfinished > 0 then 'pending'
           when last_outcome = 'failed' then 'error' else 'idle'
         end
         order by id desc limit $6`
-      const values = [owner, agentId, withDeleted, cursor, status, limit]
+      const wanted = metadata && JSON.stringify(metadata)
+      const values = [owner, agentId, withDeleted, cursor, status, limit, part, wanted]
       const { rows } = await pool.query<SessionRow>(text, values)
       return rows
     },
@@ -225,6 +246,14 @@ export function sessionStore(pool: Pool) {
       return (await on.query<{ is_at_work: boolean }>(text, [id])).rows[0]?.is_at_work ?? false
     },
 
+    /** Replaces what clients have noted of a session. */
+    async setMetadata(on: PoolClient, id: string, metadata: MetadataMap): Promise<void> {
+      const text = `
+        insert into session_metadata (session_id, metadata) values ($1, $2)
+        on conflict (session_id) do update set metadata = excluded.metadata`
+      await on.query(text, [id, JSON.stringify(metadata)])
+    },
+
     async rename(on: PoolClient, id: string, title: string): Promise<void> {
       await on.query('update sessions set title = $2 where id = $1', [id, title])
     },
@@ -279,6 +308,7 @@ export const toSession = (row: SessionRow): Session => ({
     lastOutcome: row.last_outcome,
   }),
   environment: row.environment as Session['environment'],
+  metadata: row.metadata,
   timezone: row.timezone,
   forked_from: row.forked_from_id === null ? null : { session_id: row.forked_from_id, seq: row.forked_from_seq ?? 0 },
   time: { created: row.created_at.getTime(), updated: row.updated_at.getTime() },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import type { SentEvent, SessionEvent } from '../../contract/events.ts'
@@ -11,6 +12,7 @@ import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
+import { type MetadataMap, patched } from '../platform/metadata.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
@@ -61,9 +63,10 @@ export function createSessions(deps: Deps) {
 
   /** Adds the session with its first messages. */
   async function add(client: PoolClient, plan: SessionPlan, first: First): Promise<void> {
-    const { session, model, budgetUsd, ignored } = plan
+    const { session, metadata, model, budgetUsd, ignored } = plan
     const { id } = session
     await store.insert(client, session)
+    if (Object.keys(metadata).length > 0) await store.setMetadata(client, id, metadata)
     await first.begin?.(id)
     if (budgetUsd !== undefined) {
       const limits = { max_usd: String(budgetUsd), ...noLimits }
@@ -219,11 +222,17 @@ export function createSessions(deps: Deps) {
         return !row || row.deleted_at ? { runs: 0, prompts: 0 } : queue.halt(client, id, halt, told)
       }),
 
-    /** Gives the session another title, and says so in its log. */
-    async rename(id: string, title: string, caller: Caller): Promise<SessionRow> {
-      await revise(id, caller, async client => {
-        await store.rename(client, id, title)
-        return { title }
+    /** Writes what differs, and says so in the log. */
+    async update(id: string, { title, metadata }: SessionUpdate, caller: Caller): Promise<SessionRow> {
+      await revise(id, caller, async (client, before) => {
+        const noted = patched(before.metadata, metadata)
+        const changes = {
+          ...(title !== undefined && title !== before.title && { title }),
+          ...(!isDeepStrictEqual(noted, before.metadata) && { metadata: noted }),
+        }
+        if (changes.title !== undefined) await store.rename(client, id, changes.title)
+        if (changes.metadata) await store.setMetadata(client, id, changes.metadata)
+        return Object.keys(changes).length > 0 ? changes : undefined
       })
       return open(id, caller)
     },
@@ -265,6 +274,12 @@ export function createSessions(deps: Deps) {
     ): Promise<SessionRow[]> =>
       store.list({ ...filter, owner: caller.ownerScope, cursor: page.after, limit: page.limit }),
   }
+}
+
+interface SessionUpdate {
+  readonly title?: string | undefined
+  /** A value replaces, null removes, what is absent stays. */
+  readonly metadata?: Readonly<Record<string, string | null>> | null | undefined
 }
 
 interface Start {
@@ -325,5 +340,7 @@ interface By {
 interface ListFilter {
   readonly agentId: string | undefined
   readonly status: SessionStatus | undefined
+  readonly text?: string | undefined
+  readonly metadata?: MetadataMap | undefined
   readonly withDeleted: boolean
 }

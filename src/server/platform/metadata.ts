@@ -1,5 +1,5 @@
-import { maxMetadataKeys } from '../../contract/managed-lists.ts'
-import { invalid } from '../platform/errors.ts'
+import { maxMetadataKeys } from '../../contract/metadata.ts'
+import { invalid } from './errors.ts'
 
 /** Names and values of a client's own. */
 export type MetadataMap = Readonly<Record<string, string>>
