@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
+import { Metadata } from './metadata.ts'
 import { route } from './route.ts'
 import { DateTime, Nullable } from './schemas.ts'
 
@@ -183,6 +184,28 @@ export const eventRoutes = {
     params: SessionPath,
     responses: { 201: Type.Object({ ticket: Type.String(), expires_at: Type.String({ format: 'date-time' }) }) },
     summary: 'A ticket that opens this stream once, within 60 s, as `?ticket=`',
+  }),
+  feed: route({
+    id: 'events.feed',
+    method: 'GET',
+    path: '/v1/events/stream',
+    access: 'key-or-query',
+    errorShape: 'anthropic',
+    query: Type.Object({
+      agent_id: Type.Optional(Type.String({ maxLength: 200, description: 'Only sessions of this agent' })),
+      metadata: Type.Optional(Metadata),
+      after: Type.Optional(Type.String({ maxLength: 200, description: 'The id of the last frame that is known' })),
+      from: Type.Optional(Type.Literal('start', { description: 'With all events that are still there' })),
+      key: Type.Optional(Type.String()),
+    }),
+    responses: {
+      200: Type.String({
+        description: 'Server-sent events, each with its `session_id`: `id` is a cursor, `event` the type',
+      }),
+    },
+    produces: 'text/event-stream',
+    summary:
+      'Follow the events of all sessions that the key may see, from now on; `Last-Event-ID` or `after` resumes without a gap',
   }),
   stream: route({
     id: 'events.stream',

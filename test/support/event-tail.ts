@@ -21,13 +21,22 @@ export interface EventTail {
   close(): void
 }
 
-/** Opens the stream; rejects unless the answer is 200. `query` is without its question mark. */
-export async function followEvents(
-  target: Target,
-  sessionId: string,
-  { query = '', headers = {} }: { readonly query?: string; readonly headers?: Sent['headers'] } = {},
-): Promise<EventTail> {
-  const path = `/v1/sessions/${sessionId}/events/stream${query === '' ? '' : `?${query}`}`
+interface Asked {
+  /** Without its question mark. */
+  readonly query?: string
+  readonly headers?: Sent['headers']
+}
+
+/** Opens the stream of a session; rejects unless the answer is 200. */
+export const followEvents = (target: Target, sessionId: string, asked: Asked = {}): Promise<EventTail> =>
+  follow(target, `/v1/sessions/${sessionId}/events/stream`, asked)
+
+/** Opens the stream over all sessions that the key may see; rejects unless the answer is 200. */
+export const followFeed = (target: Target, asked: Asked = {}): Promise<EventTail> =>
+  follow(target, '/v1/events/stream', asked)
+
+async function follow(target: Target, route: string, { query = '', headers = {} }: Asked): Promise<EventTail> {
+  const path = `${route}${query === '' ? '' : `?${query}`}`
   const response = await open(target, `GET ${path}`, { headers: { accept: 'text/event-stream', ...headers } })
   if (response.statusCode !== 200) {
     response.resume()

@@ -24,11 +24,13 @@ import { Leases } from '../sessions/engine/leases.ts'
 import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
+import { serveFeed } from '../sessions/feed-routes.ts'
 import { createFilesChange } from '../sessions/files-change.ts'
 import { createFork } from '../sessions/fork.ts'
 import { forkStore } from '../sessions/fork-store.ts'
 import { createEventLog } from '../sessions/log/event-log.ts'
 import { eventStore } from '../sessions/log/event-store.ts'
+import { feedStore } from '../sessions/log/feed-store.ts'
 import { FoldCache } from '../sessions/log/fold-cache.ts'
 import { HistoryCache } from '../sessions/log/history-cache.ts'
 import { historyStore } from '../sessions/log/history-store.ts'
@@ -210,6 +212,7 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
+      serveFeed(app, { feed: feedStore(pool), live, keys, slots, shutdown })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
     },
   }

@@ -4,7 +4,7 @@ import { type Input, type Result, type Route, successStatus } from '../../contra
 import { invalid } from '../platform/errors.ts'
 import type { Actor, Caller } from './caller.ts'
 import { CsvFile, sendCsv } from './csv-file.ts'
-import { nestedQuery, objectFieldsOf } from './deep-query.ts'
+import { nesting } from './deep-query.ts'
 import { type Idempotency, idempotencyOf } from './idempotency.ts'
 import { type IgnoredField, ignoredHeader, ignoredIn, ignoredValue } from './ignored-fields.ts'
 import { fastifyPaths } from './paths.ts'
@@ -44,7 +44,6 @@ interface Bound<R extends Route> {
 
 function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, handler }: Bound<R>): void {
   const status = successStatus(route)
-  const objects = objectFieldsOf(route.query)
   app.route({
     method: route.method,
     url,
@@ -53,11 +52,7 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
     exposeHeadRoute: route.access === 'public',
     schema: routeSchema(route),
     ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
-    ...(objects.length > 0 && {
-      preValidation: async (request: FastifyRequest) => {
-        request.query = nestedQuery(request.query as Record<string, unknown>, objects)
-      },
-    }),
+    ...nesting(route),
     async handler(request, reply) {
       const gone = new AbortController()
       // Each answer ends in a close, and an abort is dear: it builds an exception with its stack.

@@ -1,4 +1,17 @@
+import type { FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { Route } from '../../contract/route.ts'
+
+/** The step that makes objects of a query before it is checked; none for a route that has none. */
+export function nesting({ query }: Route) {
+  const fields = objectFieldsOf(query)
+  if (fields.length === 0) return {}
+  return {
+    preValidation: async (request: FastifyRequest) => {
+      request.query = nestedQuery(request.query as Record<string, unknown>, fields)
+    },
+  }
+}
 
 /** Fields of a query that are objects: an address has their entries as `metadata[team]=blue`. */
 export function objectFieldsOf(query: TSchema | undefined): string[] {

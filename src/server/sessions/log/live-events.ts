@@ -67,6 +67,8 @@ export class LiveEvents {
   readonly #log: Log
   readonly #stopPolling: () => Promise<void>
   readonly #remote: RemotePreviews
+  /** Of those who wait for news of whatever session. */
+  readonly #anybody = new Set<() => void>()
 
   constructor({ store, notifications, owner, log }: Deps) {
     this.#store = store
@@ -128,6 +130,20 @@ export class LiveEvents {
     this.#remote.send(sessionId, preview)
   }
 
+  /** Resolves at the next news of any session, or when the signal aborts. */
+  anyChange(signal: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      if (signal.aborted) return resolve()
+      const done = () => {
+        this.#anybody.delete(done)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#anybody.add(done)
+      signal.addEventListener('abort', done, { once: true })
+    })
+  }
+
   async stop(): Promise<void> {
     await Promise.all([this.#stopPolling(), this.#remote.stop()])
     for (const followed of this.#followed.values()) wake(followed)
@@ -146,6 +162,7 @@ export class LiveEvents {
   /** `hint` is a session id and the highest number in its log. */
   #hear(hint: string): void {
     const [sessionId = '', last] = hint.split(' ')
+    for (const told of this.#anybody) told()
     this.#advance(sessionId, Number(last))
   }
 

@@ -1,0 +1,129 @@
+import type { Pool } from 'pg'
+import type { SessionEvent } from '../../../contract/events.ts'
+import type { MetadataMap } from '../../platform/metadata.ts'
+import { type Row, toEvent } from './event-store.ts'
+
+/** Where an event stands in the order of all logs: its transaction, then its session and number. */
+export interface Place {
+  /** Of PostgreSQL, 64 bits wide, as a decimal. */
+  readonly xid: string
+  readonly sessionId: string
+  readonly seq: number
+}
+
+export const firstPlace: Place = { xid: '0', sessionId: '', seq: 0 }
+
+/** Which sessions a stream is about; what is undefined leaves none out. */
+export interface FeedFilter {
+  readonly owner: string | undefined
+  readonly agentId: string | undefined
+  readonly metadata: MetadataMap | undefined
+}
+
+export interface FedEvent {
+  readonly place: Place
+  readonly event: SessionEvent & { readonly session_id: string }
+}
+
+/** A part of all logs. */
+export interface FeedPage {
+  readonly events: readonly FedEvent[]
+  /** Where the next look begins: events of other sessions may lie between. */
+  readonly reached: Place
+  /** More can be read now. */
+  readonly hasMore: boolean
+  /** Something is there that cannot be shown yet: an older transaction is open. */
+  readonly isHeldBack: boolean
+}
+
+interface PageRow extends Omit<Row, 'id'> {
+  readonly xid: string
+  readonly session_id: string
+  readonly id: string | null
+  readonly candidates: number
+}
+
+/** What one look reads at most: events of any session, and bytes of those that are shown. */
+const lookEvents = 500
+const pageBytes = 256 * 1024
+const envelopeBytes = 200
+
+const settled = 'pg_snapshot_xmin(pg_current_snapshot())'
+
+const pageText = `
+  with candidates as (
+    select xid, session_id, seq, coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes} as size
+    from session_events
+    where (xid, session_id, seq) > ($1::xid8, $2, $3) and xid < ${settled}
+    order by xid, session_id, seq limit ${lookEvents}
+  ), sized as (
+    select c.*, s.id is not null as is_shown, count(*) over () as candidates,
+           sum(case when s.id is not null then size else 0 end) over (order by c.xid, c.session_id, c.seq) - size as before
+    from candidates c left join sessions s on s.id = c.session_id and s.purged_at is null
+      and ($4::text is null or s.owner_id = $4) and ($5::text is null or s.agent_id = $5)
+      and ($6::jsonb is null or exists (select from session_metadata m where m.session_id = s.id and m.metadata @> $6::jsonb))
+  )
+  select sized.xid::text, sized.session_id, sized.seq::int8, sized.candidates, e.id, e.type, e.payload, e.created_at
+  from sized left join session_events e on is_shown and e.session_id = sized.session_id and e.seq = sized.seq
+  where before < ${pageBytes}
+  order by sized.xid, sized.session_id, sized.seq`
+
+const heldText = `select exists (select from session_events where xid >= ${settled}) as is_held`
+
+const endText = `
+  select ${settled}::text as xid, pg_snapshot_xmax(pg_current_snapshot()) > $1::xid8 as is_known,
+         coalesce((select xid >= pg_snapshot_xmax(pg_current_snapshot()) from session_events order by xid desc limit 1), false) as is_strange`
+
+/** The logs of all sessions in one order, in which nothing is added before what was shown. */
+export type FeedStore = ReturnType<typeof feedStore>
+
+export function feedStore(pool: Pool) {
+  return {
+    /** What follows on `after`: events that are shown, and how far was looked. */
+    async page(after: Place, { owner, agentId, metadata }: FeedFilter): Promise<FeedPage> {
+      const wanted = metadata && JSON.stringify(metadata)
+      const values = [after.xid, after.sessionId, after.seq, owner, agentId, wanted]
+      const { rows } = await pool.query<PageRow>({ name: 'feed_page', text: pageText, values })
+      const last = rows.at(-1)
+      const hasMore = last !== undefined && (last.candidates === lookEvents || rows.length < last.candidates)
+      const isHeldBack = !hasMore && (await isHeld(pool))
+      return { events: rows.flatMap(fedBy), reached: last ? placeOf(last) : after, hasMore, isHeldBack }
+    },
+
+    /**
+     * The place behind all that is settled now. Undefined when `cursor` is of a transaction that this database has not had: it
+     * was restored from a copy since, whose transactions are counted anew.
+     */
+    async end(cursor: Place): Promise<Place | undefined> {
+      const { rows } = await pool.query<{ xid: string; is_known: boolean; is_strange: boolean }>(endText, [cursor.xid])
+      const [{ xid, is_known, is_strange } = nothing] = rows
+      if (is_strange)
+        await pool.query(`update session_events set xid = '0' where xid >= pg_snapshot_xmax(pg_current_snapshot())`)
+      return is_known ? { xid, sessionId: '', seq: 0 } : undefined
+    },
+  }
+}
+
+const nothing = { xid: '0', is_known: false, is_strange: false }
+
+async function isHeld(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ is_held: boolean }>({ name: 'feed_held', text: heldText })
+  return rows[0]?.is_held ?? false
+}
+
+const placeOf = ({ xid, session_id, seq }: PageRow): Place => ({ xid, sessionId: session_id, seq })
+
+function fedBy(row: PageRow): FedEvent[] {
+  const { id, type, payload, seq, created_at, session_id } = row
+  if (id === null) return []
+  return [{ place: placeOf(row), event: { ...toEvent({ id, type, payload, seq, created_at }), session_id } }]
+}
+
+/** A place as clients keep it. */
+export const cursorOf = ({ xid, sessionId, seq }: Place): string => `${xid}.${sessionId}.${seq}`
+
+/** Undefined for a text that is no cursor. */
+export function placeIn(cursor: string): Place | undefined {
+  const [, xid, sessionId = '', seq] = /^(\d{1,19})\.(\w{0,100})\.(\d{1,15})$/.exec(cursor) ?? []
+  return xid === undefined ? undefined : { xid, sessionId, seq: Number(seq) }
+}
