@@ -68,6 +68,7 @@ test('POST /session with {} or without a body is 200 with every field of the rec
       provider_run_id: null,
       status: 'idle',
       environment: {},
+      metadata: {},
       timezone: null,
       forked_from: null,
       slug: id,
