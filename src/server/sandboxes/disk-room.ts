@@ -27,6 +27,8 @@ const floorUnder = ({ bytes, files }: Room, { freeDiskBytes, freeDiskFiles }: Fl
   files: Math.min(freeDiskFiles, files / 2),
 })
 
+const above = ({ bytes, files }: Room): Room => ({ bytes: bytes * comfort, files: files * comfort })
+
 const isBelow = (room: Room, floor: Room): boolean => room.bytes < floor.bytes || room.files < floor.files
 
 /** Calls `full` when less is free than the floors say, or less than half of what was free at the start. */
@@ -47,6 +49,8 @@ const leastFiles = 10_000
 const largeBytes = 1024 * 1024
 /** An open folder each. */
 const deepestFolder = 60
+/** So much more than the floor is made free: a write that was cut off gives some room back, and the next one must not be stopped at once. */
+const comfort = 1.25
 /** Clocks of file systems tick this coarsely. */
 const clockMs = 20
 
@@ -63,7 +67,7 @@ export interface DiskMark {
 export async function markDisk(folder: string, floors: Floors): Promise<DiskMark> {
   const sinceMs = Date.now() - clockMs
   const room = await roomOf(folder)
-  const floor = room && floorUnder(room, floors)
+  const floor = room && above(floorUnder(room, floors))
   const isFull = async () => {
     const now = await roomOf(folder)
     return floor !== undefined && now !== undefined && isBelow(now, floor)
