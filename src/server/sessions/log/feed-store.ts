@@ -41,6 +41,7 @@ interface PageRow extends Omit<Row, 'id'> {
   readonly session_id: string
   readonly id: string | null
   readonly candidates: number
+  readonly is_held: boolean
 }
 
 /** What one look reads at most: events of any session, and bytes of those that are shown. */
@@ -63,12 +64,11 @@ const pageText = `
       and ($4::text is null or s.owner_id = $4) and ($5::text is null or s.agent_id = $5)
       and ($6::jsonb is null or exists (select from session_metadata m where m.session_id = s.id and m.metadata @> $6::jsonb))
   )
-  select sized.xid::text, sized.session_id, sized.seq::int8, sized.candidates, e.id, e.type, e.payload, e.created_at
-  from sized left join session_events e on is_shown and e.session_id = sized.session_id and e.seq = sized.seq
-  where before < ${pageBytes}
+  select held.is_held, sized.xid::text, sized.session_id, sized.seq::int8, sized.candidates, e.id, e.type, e.payload, e.created_at
+  from (select exists (select from session_events where xid >= ${settled}) as is_held) held
+  left join sized on before < ${pageBytes}
+  left join session_events e on is_shown and e.session_id = sized.session_id and e.seq = sized.seq
   order by sized.xid, sized.session_id, sized.seq`
-
-const heldText = `select exists (select from session_events where xid >= ${settled}) as is_held`
 
 const endText = `
   select ${settled}::text as xid, pg_snapshot_xmax(pg_current_snapshot()) > $1::xid8 as is_known,
@@ -83,10 +83,12 @@ export function feedStore(pool: Pool) {
     async page(after: Place, { owner, agentId, metadata }: FeedFilter): Promise<FeedPage> {
       const wanted = metadata && JSON.stringify(metadata)
       const values = [after.xid, after.sessionId, after.seq, owner, agentId, wanted]
-      const { rows } = await pool.query<PageRow>({ name: 'feed_page', text: pageText, values })
+      const { rows: found } = await pool.query<PageRow>({ name: 'feed_page', text: pageText, values })
+      // Of one moment with the rest: what is settled just after the look is neither shown nor held back by then.
+      const isHeldBack = found[0]?.is_held ?? false
+      const rows = found.filter(({ seq }) => seq !== null)
       const last = rows.at(-1)
       const hasMore = last !== undefined && (last.candidates === lookEvents || rows.length < last.candidates)
-      const isHeldBack = !hasMore && (await isHeld(pool))
       return { events: rows.flatMap(fedBy), reached: last ? placeOf(last) : after, hasMore, isHeldBack }
     },
 
@@ -105,11 +107,6 @@ export function feedStore(pool: Pool) {
 }
 
 const nothing = { xid: '0', is_known: false, is_strange: false }
-
-async function isHeld(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ is_held: boolean }>({ name: 'feed_held', text: heldText })
-  return rows[0]?.is_held ?? false
-}
 
 const placeOf = ({ xid, session_id, seq }: PageRow): Place => ({ xid, sessionId: session_id, seq })
 
