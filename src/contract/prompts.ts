@@ -30,6 +30,20 @@ export const PromptRequest = Type.Object({
   messageID: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Repeating it queues nothing' })),
   system: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'System prompt of this prompt alone' })),
   mode: Type.Optional(PromptMode),
+  output_schema: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'JSON Schema that the answer has to fit, at most 64 KB; the answer is then `result` as well',
+    }),
+  ),
+  format: Type.Optional(
+    Type.Union(
+      [
+        Type.Object({ type: Type.Literal('text') }),
+        Type.Object({ type: Type.Literal('json_schema'), schema: Type.Record(Type.String(), Type.Unknown()) }),
+      ],
+      { description: 'opencode’s word for `output_schema`' },
+    ),
+  ),
   noReply: Type.Optional(Type.Boolean({ description: 'True is refused: each prompt has an answer' })),
   tools: Type.Optional(
     Type.Record(Type.String(), Type.Boolean(), { description: 'Refused unless empty: tools are those of the agent' }),
@@ -66,6 +80,9 @@ export const Prompt = Type.Object({
   ),
   parts: Type.Array(PromptPart),
   model: Type.String(),
+  output_schema: Nullable(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'What the answer has to fit; null: what the agent has' }),
+  ),
   created_at: Type.String({ format: 'date-time' }),
 })
 export type Prompt = Static<typeof Prompt>

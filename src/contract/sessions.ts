@@ -69,6 +69,13 @@ export type ManagedSession = Static<typeof ManagedSession>
 export const OpencodeMessage = Type.Object({ info: JsonObject, parts: Type.Array(JsonObject) })
 export type OpencodeMessage = Static<typeof OpencodeMessage>
 
+/** The answer to a prompt. */
+const AnsweredMessage = Type.Object({
+  ...OpencodeMessage.properties,
+  result: Type.Optional(Type.Unknown({ description: 'What fits the `output_schema`, where there is one' })),
+})
+export type AnsweredMessage = Static<typeof AnsweredMessage>
+
 /** Where to fork a session, and what the new one runs on. Rulings: 20. */
 export const ForkRequest = Type.Object({
   messageID: Type.Optional(
@@ -219,7 +226,7 @@ export const sessionRoutes = {
     path: '/session/{session_id}/message',
     params: SessionPath,
     body: PromptRequest,
-    responses: { 200: OpencodeMessage },
+    responses: { 200: AnsweredMessage },
     summary: 'Queue a prompt and wait for its answer',
   }),
   prompts: route({

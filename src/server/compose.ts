@@ -19,6 +19,7 @@ import type { Config } from './config/config.ts'
 import { ownUrl } from './http/own-url.ts'
 import type { Log } from './platform/log.ts'
 import type { RequestLog } from './platform/request-log.ts'
+import { createResultSchemas } from './platform/result-schema/result-schemas.ts'
 import type { Keyring } from './platform/seal.ts'
 import { createRetention } from './retention/retention.ts'
 import { retentionStore } from './retention/store.ts'
@@ -62,7 +63,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const database = composeDatabase({ log, databaseUrl })
   const { pool, callPool, db, notifications, audit } = database
   /** What most parts stand on; each says which of it. */
-  const base = { config, log, keyring, pool, db, notifications, audit }
+  const base = { config, log, keyring, pool, db, notifications, audit, resultSchemas: createResultSchemas() }
   const workspacesDir = join(config.dataDir, 'workspaces')
   const folderId = await folderIdOf(workspacesDir, log)
 

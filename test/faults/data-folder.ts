@@ -16,7 +16,7 @@ async function startTwice(bench: Bench) {
   for (let round = 0; round < 3; round++) {
     const startedAt = performance.now()
     await assert.rejects(second.start(), ({ message }: Error) => {
-      assert.match(message, new RegExp(`in use by process ${pid}\\b`))
+      assert.match(message, new RegExp(`already running at http://\\S+ \\(process ${pid}\\)`))
       assert.doesNotMatch(message, /^\s+at .+:\d+:\d+/m, 'a plain message without a stack')
       return true
     })

@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import { percentile } from '../../bench/statistics.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { sseReader } from '../../src/contract/sse.ts'
+import { sendHintsBy } from '../../src/server/db/hints.ts'
 import { eventStore, withId } from '../../src/server/sessions/log/event-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { open } from '../support/send.ts'
@@ -54,6 +55,10 @@ async function stallReaders(bench: Bench, kind: Kind) {
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   const { pid } = await site.start()
   const { pool } = lookAt(bench, site.databaseUrl)
+  // What is written here is that of another replica.
+  sendHintsBy(pool, (channel, payload) => {
+    pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
+  })
   const sessionId = await newSession(site)
   const healthy = await Promise.all(Array.from({ length: healthyReaders }, () => readHealthily(bench, site, sessionId)))
   const service = await watchProcess(pid, site.url)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NewEvent, SessionEvent } from '../../src/contract/events.ts'
 import { createLog } from '../../src/server/platform/log.ts'
+import { createResultSchemas } from '../../src/server/platform/result-schema/result-schemas.ts'
 import type { RunContext } from '../../src/server/runtimes/runtime.ts'
 import type { Sandbox } from '../../src/server/sandboxes/sandbox.ts'
 import { noRefs } from './run-rig.ts'
@@ -14,6 +15,7 @@ export const prompt = {
   system: null,
   principal: 'ada',
   key_id: null,
+  output_schema: null,
 }
 
 /** A session without an agent. */
@@ -66,6 +68,7 @@ export function rigOver(commands: string[]) {
     modelLimits: () => ({}),
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
     memories: { block: async () => '', lend: () => assert.fail('the session has no agent') },
+    resultSchemas: createResultSchemas(),
     markSandboxRunning: async () => undefined,
     log: createLog('silent'),
   }

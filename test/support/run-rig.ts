@@ -27,6 +27,7 @@ export const promptOf = (text: string, changes: Partial<RunPrompt> = {}): RunPro
   system: null,
   principal: 'ada',
   key_id: null,
+  output_schema: null,
   ...changes,
 })
 

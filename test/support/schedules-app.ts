@@ -70,6 +70,7 @@ export async function startSchedulesApp() {
       queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
       budgets: { setLimits: async () => undefined },
       approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
+      resultSchemas: { refusal: async () => undefined },
       defaultModel: () => 'demo',
       dispose: async () => undefined,
       makeRoom: async () => false,

@@ -47,6 +47,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
     carried: createCarried({ findings: async () => [] }),
     isRuntime: async () => true,
     ownsModels: async () => false,
+    resultSchemas: { refusal: async () => undefined },
     audit,
     secrets: { mask: fields => fields, marker: '[secret]' },
   })

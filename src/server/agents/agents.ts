@@ -7,6 +7,8 @@ import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { isAbsent } from '../platform/json.ts'
+import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
@@ -25,6 +27,7 @@ interface Deps {
   /** True for a built-in runtime and a registered harness. */
   readonly isRuntime: (id: string) => Promise<boolean>
   readonly carried: Carried
+  readonly resultSchemas: Pick<ResultSchemas, 'refusal'>
   readonly audit: Audit
   /** Replaces secrets by the marker. */
   readonly secrets: Parameters<typeof agentFile>[1]
@@ -33,7 +36,8 @@ interface Deps {
 /** The rules of agents: who may touch which, what a write changes, and what is refused. */
 export type Agents = ReturnType<typeof createAgents>
 
-export function createAgents({ store, defaults, isRuntime, ownsModels, carried, audit, secrets }: Deps) {
+export function createAgents(deps: Deps) {
+  const { store, defaults, isRuntime, ownsModels, carried, audit, secrets } = deps
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -71,6 +75,7 @@ export function createAgents({ store, defaults, isRuntime, ownsModels, carried, 
       throw new AppError('forbidden', 'forbidden')
     checkRunDefaults(write.config)
     checkModelSettings(write.config)
+    await checkOutputSchema(write.config)
     for (const [field, runtime] of [
       ['runtime', write.runtime],
       ['harness', write.harness],
@@ -81,6 +86,12 @@ export function createAgents({ store, defaults, isRuntime, ownsModels, carried, 
         throw invalid(`${field} ${JSON.stringify(runtime)} is not known; see GET /api/capabilities for those that are`)
       }
     }
+  }
+
+  async function checkOutputSchema(config: AgentWrite['config']): Promise<void> {
+    const schema = config?.['output_schema']
+    const refusal = isAbsent(schema) ? undefined : await deps.resultSchemas.refusal(schema)
+    if (refusal !== undefined) throw invalid(`config.output_schema ${refusal}`)
   }
 
   async function get(id: string, caller: Caller): Promise<StoredAgent> {

@@ -20,7 +20,7 @@ export function createCarried({ findings }: Pick<RuntimeRegistry, 'findings'>) {
       const isWritten = (field: string) =>
         field.startsWith('tools')
           ? write.tools !== undefined
-          : field !== 'config.mcp_servers' || write.config?.['mcp_servers'] !== undefined
+          : !field.startsWith('config.') || write.config?.[field.slice('config.'.length)] !== undefined
       const wrong = (await findingsOf(after)).find(({ field, problem }) => problem !== undefined && isWritten(field))
       if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
     },

@@ -7,6 +7,7 @@ import { agentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import type { Database } from '../db/types.ts'
+import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { createAttachments } from '../skills/attachments.ts'
 import { serveSkills } from '../skills/routes.ts'
@@ -20,10 +21,11 @@ interface Needs {
   /** The id of the runtime of agents that name none. */
   readonly defaultRuntime: string
   readonly defaultModel: () => string
+  readonly resultSchemas: ResultSchemas
 }
 
 /** Agents, and the skills that they carry. */
-export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel }: Needs) {
+export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas }: Needs) {
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
@@ -31,6 +33,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
     ownsModels: async id => (await runtimes.find(id))?.hasOwnModels === true,
     carried: createCarried(runtimes),
+    resultSchemas,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },
   })

@@ -11,6 +11,7 @@ import { serveModels } from '../gateway/routes.ts'
 import type { SessionMemories } from '../memories/session-memories.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
+import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { Keyring } from '../platform/seal.ts'
 import { acpKind } from '../runtimes/acp/kind.ts'
 import { builtinRuntime } from '../runtimes/builtin/runtime.ts'
@@ -52,6 +53,7 @@ interface Needs {
   readonly guard: () => Outbound
   readonly configured: () => Config['runtimeHarnesses']
   readonly memories: SessionMemories
+  readonly resultSchemas: ResultSchemas
   /** Where clients reach the service. The default is known once the server listens. */
   readonly publicUrl: () => string
   /** Answers requests of programs that run here. */
@@ -68,7 +70,15 @@ export async function composeRuntimes(needs: Needs) {
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
   // kinds
-  const builtin = builtinRuntime({ gateway, modelLimits: gateway.limits, sandboxes, markSandboxRunning, memories, log })
+  const builtin = builtinRuntime({
+    gateway,
+    modelLimits: gateway.limits,
+    sandboxes,
+    markSandboxRunning,
+    memories,
+    resultSchemas: needs.resultSchemas,
+    log,
+  })
   const runtimeKinds: readonly RuntimeKind[] = [
     acpKind({ programs, sandboxes, markSandboxRunning, memories, log }),
     cursorKind({ outbound, memories: memories.block }),

@@ -13,6 +13,7 @@ import { createModelName } from '../opencode/model-name.ts'
 import type { Log } from '../platform/log.ts'
 import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
+import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
 import { createCompactionRequests } from '../sessions/compaction-request.ts'
@@ -75,6 +76,7 @@ interface Needs {
   readonly tickets: TicketStore
   readonly gateway: Pick<Gateway, 'find'>
   readonly defaultModel: () => string
+  readonly resultSchemas: ResultSchemas
   readonly runtimes: RuntimeRegistry
   readonly workspaceOf: (sessionId: string) => string
   readonly workspaces: Workspaces
@@ -167,6 +169,7 @@ export function composeSessions(needs: Needs) {
     budgets: budgetRows,
     approvals,
     queue,
+    resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
     dispose: disposal.begin,
     makeRoom: needs.makeRoom,

@@ -146,6 +146,7 @@ export interface PromptTable {
   parts: Json<PromptPart[]>
   model: string
   system: string | null
+  output_schema: ColumnType<Readonly<Record<string, unknown>> | null, string | null | undefined, string | null>
   kind: Generated<PromptKind>
   mode: PromptMode
   state: Generated<PromptState>

@@ -201,15 +201,21 @@ function settleRun({ info }: Answer, event: SessionEvent): Touched {
   info['time'] = { ...(info['time'] as object), completed: millis(event) }
   const details = event['stop_details'] as { type?: string } | null | undefined
   if (event.type === 'session.error') {
-    const { message } = event['error'] as { message: string }
-    info['error'] = { name: 'UnknownError', data: { message } }
+    const { type, message } = event['error'] as { type?: string; message: string }
+    info['error'] =
+      type === 'invalid_result_error'
+        ? { name: 'StructuredOutputError', data: { message, retries: 1 } }
+        : { name: 'UnknownError', data: { message } }
   } else if (budgetReached(event)) {
     const { message } = (event['stop_details'] ?? {}) as { message?: string }
     const data = { message: message ?? 'a budget is used up', statusCode: 402, isRetryable: true }
     info['error'] = { name: 'APIError', data }
   } else if (event.type === 'session.deleted' || details?.type === 'interrupted') {
     info['error'] = { name: 'MessageAbortedError', data: { message: 'aborted' } }
-  } else info['finish'] = 'stop'
+  } else {
+    info['finish'] = 'stop'
+    if (event['result'] !== undefined) info['structured'] = event['result']
+  }
   return { info, parts: [] }
 }
 

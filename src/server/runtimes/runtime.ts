@@ -14,6 +14,8 @@ export interface Capabilities {
   readonly model_per_prompt: boolean
   /** Its conversation is what the log tells: it can be compacted, and its history begins where the last compaction cut. */
   readonly compaction: boolean
+  /** Its answer can be JSON that fits a schema of the caller. */
+  readonly typed_results: boolean
 }
 
 /** The flags of a runtime that can do nothing yet: name what it can. */
@@ -27,6 +29,7 @@ export const noCapabilities: Capabilities = {
   cost: false,
   model_per_prompt: false,
   compaction: false,
+  typed_results: false,
 }
 
 /** What a provider calls the things of a session; the first three stand in the session's record. */
@@ -67,6 +70,8 @@ export interface RunPrompt {
   readonly principal: string
   /** The virtual key that they used; null for the master key. */
   readonly key_id: string | null
+  /** The JSON Schema that the answer has to fit; null: that of the agent, if it has one. */
+  readonly output_schema: Readonly<Record<string, unknown>> | null
 }
 
 /** Whom model calls are checked against and booked on. */

@@ -1,4 +1,4 @@
-import type { OpencodeMessage } from '../../contract/sessions.ts'
+import type { AnsweredMessage } from '../../contract/sessions.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError } from '../platform/errors.ts'
@@ -26,7 +26,7 @@ interface By {
  * a prompt that no model has answered to is cancelled, one in the middle of its turn stays and goes on once there is room.
  */
 export function createPromptAnswer({ sessions, events, waitForPrompt }: Deps) {
-  return async (sessionId: string, prompt: PromptWrite, by: By): Promise<OpencodeMessage> => {
+  return async (sessionId: string, prompt: PromptWrite, by: By): Promise<AnsweredMessage> => {
     const { caller, idempotency, signal } = by
     const promptId = await sessions.prompt(sessionId, prompt, { caller, idempotency })
     for (;;) {

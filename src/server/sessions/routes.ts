@@ -47,7 +47,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     const runtimeOf = async () => (await sessions.among([params.session_id], caller))[0]?.runtime
     const id = params.session_id
     const named = model ? await modelName(model, runtimeOf) : await sessions.modelOf(id, caller)
-    return { parts, model: named, system, mode, messageId: messageID }
+    return { parts, model: named, system, mode, messageId: messageID, outputSchema: schemaIn(body) }
   }
 
   const wanted = async ({ model, ...given }: CreateBody, caller: Caller): Promise<SessionCreate> => {
@@ -131,6 +131,10 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   )
   bind(app, sessionRoutes.managedRemove, ({ params }, caller) => sessions.remove(params.session_id, caller))
 }
+
+/** opencode's clients have another word for it. */
+const schemaIn = ({ output_schema, format }: PromptRequest) =>
+  output_schema ?? (format?.type === 'json_schema' ? format.schema : undefined)
 
 /** Throws `invalid` for what opencode's clients may ask of a prompt, and no runtime of ours can do for one prompt alone. */
 function refuseUnserved({ noReply, tools = {} }: PromptRequest): void {

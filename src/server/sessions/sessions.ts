@@ -13,6 +13,7 @@ import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { type MetadataMap, patched } from '../platform/metadata.ts'
+import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
@@ -34,6 +35,7 @@ interface Deps {
   readonly approvals: Pick<Approvals, 'decideWithin' | 'closeWithin'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal' | 'findings'>
   readonly queue: PromptQueue
+  readonly resultSchemas: Pick<ResultSchemas, 'refusal'>
   readonly defaultModel: () => string
   /** Stops what runs for a deleted session in this process, and removes what its runtime keeps of it. */
   readonly dispose: (sessionId: string) => Promise<void>
@@ -59,6 +61,15 @@ export function createSessions(deps: Deps) {
   /** What a prompt does in a busy session unless it says so itself: as the agent has it. */
   async function busyModeOf({ agent_id, agent_version }: SessionRow): Promise<PromptMode | undefined> {
     return agent_version === null ? undefined : modeIn(await deps.agents.versionConfig(agent_id, agent_version))
+  }
+
+  /** Refuses a schema that no answer can be checked with, or that the runtime cannot ask for. */
+  async function checkSchema({ runtime }: SessionRow, schema: NonNullable<PromptWrite['outputSchema']>): Promise<void> {
+    if (!(await deps.runtimes.find(runtime))?.capabilities.typed_results) {
+      throw invalid(`output_schema is not possible: the runtime ${runtime} cannot give typed results; leave it out`)
+    }
+    const refusal = await deps.resultSchemas.refusal(schema)
+    if (refusal !== undefined) throw invalid(`output_schema ${refusal}`)
   }
 
   /** Adds the session with its first messages. */
@@ -169,11 +180,12 @@ export function createSessions(deps: Deps) {
       const row = await store.find(id, caller.ownerScope)
       if (!row || row.deleted_at) throw new AppError('not_found', 'session not found')
       const mode = prompt.mode ?? (await busyModeOf(row))
+      if (prompt.outputSchema) await checkSchema(row, prompt.outputSchema)
       if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
         throw invalid(`mode "steer" is not possible: the runtime ${row.runtime} cannot steer`)
       }
       const target = { id, caller, prompt: { ...prompt, mode } }
-      if (idempotency || mode === 'interrupt')
+      if (idempotency || mode === 'interrupt' || prompt.outputSchema)
         return changing((client, told) =>
           once(sqlOfClient(client), idempotency, () => queue.enqueue(client, target, told)),
         )

@@ -8,6 +8,7 @@ import {
 } from '../../../contract/events.ts'
 import type { Block } from './context/blocks.ts'
 import { seqOf, Transcript } from './context/transcript.ts'
+import { repairOrder } from './result.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
 /** A tool call that the log holds without a result. */
@@ -49,6 +50,9 @@ export class Conversation {
   #isWaiting = false
   #openRequest: { readonly id: string | undefined; readonly isSummary: boolean } | undefined
   #failed: FailedTries | undefined
+  /** What the model is told with its next request: its answer was not what was asked for. */
+  #repair: { readonly seq: number; readonly order: string } | undefined
+  #isAskedAgain = false
   #usage: UsageTotals = noUsage
 
   constructor(said = new Transcript()) {
@@ -66,12 +70,18 @@ export class Conversation {
     copy.#isWaiting = this.#isWaiting
     copy.#openRequest = this.#openRequest
     copy.#failed = this.#failed
+    copy.#repair = this.#repair
+    copy.#isAskedAgain = this.#isAskedAgain
     copy.#usage = this.#usage
     return copy
   }
 
   add(event: NewEvent): void {
-    if (endsRun(event) && !budgetReached(event)) this.#prompts.delete(String(event['prompt_id']))
+    if (endsRun(event) && !budgetReached(event)) {
+      this.#prompts.delete(String(event['prompt_id']))
+      this.#repair = undefined
+      this.#isAskedAgain = false
+    }
     switch (event.type) {
       case 'user.message':
         this.#prompts.set(String(event['prompt_id']), {
@@ -118,10 +128,11 @@ export class Conversation {
     }
   }
 
-  /** Messages of prompts before event `seq` that enter the conversation behind it, or have not yet: their numbers. */
+  /** Messages of prompts, and orders to answer again, before event `seq` that enter the conversation behind it, or have not yet: their numbers. */
   waitingAt(seq: number): number[] {
     const late = this.#taken.filter(({ at }) => at >= seq)
-    return [...late, ...this.#prompts.values()].map(({ seq: own }) => own).filter(own => own < seq)
+    const waiting = [...this.#prompts.values(), ...(this.#repair ? [this.#repair] : [])]
+    return [...late, ...waiting].map(({ seq: own }) => own).filter(own => own < seq)
   }
 
   /** True when the prompt was part of a model request already. */
@@ -154,6 +165,11 @@ export class Conversation {
     return this.#failed
   }
 
+  /** True once the model was asked for another answer, since its first was not what was asked for. */
+  get isAskedAgain(): boolean {
+    return this.#isAskedAgain
+  }
+
   /** Tokens of all model requests of the session, and of one more. */
   usageWith(usage: unknown): UsageTotals {
     return addUsage(this.#usage, usage)
@@ -165,6 +181,11 @@ export class Conversation {
     if (isSummary) return
     if (this.#open.size === 0) this.said.beginStep(event)
     if (event['trimmed_until'] !== undefined) this.said.trimUntil(String(event['trimmed_until']))
+    if (this.#repair) {
+      this.#taken.push({ seq: this.#repair.seq, at: seqOf(event) })
+      this.said.say('user', { type: 'text', text: this.#repair.order }, event)
+      this.#repair = undefined
+    }
     for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id, event)
   }
 
@@ -177,6 +198,12 @@ export class Conversation {
   }
 
   #failedAgain(event: NewEvent): void {
+    const order = repairOrder(event)
+    if (order !== undefined) {
+      this.#repair = { seq: seqOf(event), order }
+      this.#isAskedAgain = true
+      return
+    }
     const { retry_status: retry } = (event['error'] ?? {}) as { retry_status?: { type?: string; attempt?: number } }
     const at = Date.parse(String(event['processed_at'] ?? ''))
     if (retry?.type !== 'retrying' || Number.isNaN(at)) this.#failed = undefined

@@ -7,6 +7,7 @@ import { compactAfterRefusal } from './context/compaction.ts'
 import { makeRoom } from './context/room.ts'
 import { type Asked, paidCall, type Requested, requestEnd, untilAnswered, usageEvent } from './model-tries.ts'
 import { bodyOf } from './request.ts'
+import { askedAgain, resultOf, schemaOf, withoutResult } from './result.ts'
 import type { Events, Run } from './run.ts'
 
 /**
@@ -19,7 +20,7 @@ export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
     const asked = yield* untilAnswered(run, startId => request(run, startId))
     if (!asked) return false
     if ('answer' in asked) {
-      const { batch, goesOn } = answered(run, asked)
+      const { batch, goesOn } = await answered(run, asked)
       yield batch
       return goesOn
     }
@@ -36,7 +37,9 @@ export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
 /** Announces the request and makes it. Undefined when the run has ended, or has to be handed over, before. */
 async function* request(run: Run, startId: string): AsyncGenerator<Events, Requested | undefined> {
   const { context } = run
-  const joined = (await context.prompts()).filter(({ id }) => !run.conversation.includes(id))
+  const prompts = await context.prompts()
+  run.schema = schemaOf(run.session, prompts)
+  const joined = prompts.filter(({ id }) => !run.conversation.includes(id))
   const prompt = joined.at(-1) ?? run.prompt
   const room = yield* makeRoom(run, { prompt, joined })
   if (!room) return undefined
@@ -56,16 +59,24 @@ async function* request(run: Run, startId: string): AsyncGenerator<Events, Reque
 }
 
 /** What an answer adds to the log, up to the end of the run when the model waits for nothing more. */
-function answered(
+async function answered(
   run: Run,
   { answer, ids, startId }: Extract<Asked, { answer: Answer }>,
-): { batch: Events; goesOn: boolean } {
+): Promise<{ batch: Events; goesOn: boolean }> {
   const usage = modelUsage(answer)
   const events = [...answerEvents(answer, ids, run.tools), requestEnd(startId, { model_usage: usage })]
   if (answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')) {
     return { batch: events, goesOn: true }
   }
-  return { batch: [...events, usageEvent(run, usage), endOf(answer)], goesOn: false }
+  const result = await resultOf(run, answer)
+  if (!result || 'value' in result) {
+    return {
+      batch: [...events, usageEvent(run, usage), { ...endOf(answer), ...(result && { result: result.value }) }],
+      goesOn: false,
+    }
+  }
+  if (!run.conversation.isAskedAgain) return { batch: [...events, askedAgain(result.problem)], goesOn: true }
+  return { batch: [...events, usageEvent(run, usage), withoutResult(result.problem)], goesOn: false }
 }
 
 function endOf({ stopReason }: Answer): NewEvent {

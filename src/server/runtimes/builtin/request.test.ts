@@ -23,6 +23,7 @@ const prompt = {
   system: null,
   principal: 'ada',
   key_id: null,
+  output_schema: null,
 }
 
 /** The system blocks of a request: each text, with a star where the cache is marked. */
@@ -31,6 +32,7 @@ function systemOf(memories: string, changes: { readonly system?: string } = {}):
     session,
     prompt: { ...prompt, ...changes },
     memories,
+    schema: undefined,
     maxTokens: 16_000,
     messages: [],
     tools: new Map(),

@@ -4,6 +4,7 @@ import { placeOf } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Block, Message } from './context/blocks.ts'
 import { limitsOf } from './context/limits.ts'
+import { schemaWords } from './result.ts'
 import type { Run } from './run.ts'
 
 interface RequestParts {
@@ -13,6 +14,8 @@ interface RequestParts {
   readonly memories: string
   readonly messages: readonly Message[]
   readonly maxTokens: number
+  /** What the answer has to fit; undefined: it is for people. */
+  readonly schema: Json | undefined
   readonly tools: ReadonlyMap<string, EnabledTool>
 }
 
@@ -26,6 +29,7 @@ export function modelRequestBody({
   memories,
   messages,
   maxTokens,
+  schema,
   tools,
 }: RequestParts): Readonly<Record<string, unknown>> {
   const settings = recordOf(session.config['model_settings'])
@@ -34,7 +38,7 @@ export function modelRequestBody({
     model: prompt.model,
     max_tokens: maxTokens,
     ...samplingOf(settings),
-    system: systemBlocks(prompt.system ?? session.system, session, { memories, hasTools: enabled.length > 0 }),
+    system: systemBlocks(prompt.system ?? session.system, session, { memories, schema, hasTools: enabled.length > 0 }),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && {
       tools: enabled.map(({ tool }) => ({
@@ -48,8 +52,16 @@ export function modelRequestBody({
 
 /** The request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
-  const { session, memories, tools } = run
-  return modelRequestBody({ session, prompt, memories, messages, maxTokens: limitsOf(run, prompt).answer, tools })
+  const { session, memories, schema, tools } = run
+  return modelRequestBody({
+    session,
+    prompt,
+    memories,
+    messages,
+    maxTokens: limitsOf(run, prompt).answer,
+    schema,
+    tools,
+  })
 }
 
 /** The agent's settings in the words of the Messages API. */
@@ -64,14 +76,15 @@ function samplingOf({ effort, thinking, temperature, top_p }: Json): Json {
 
 interface Beside {
   readonly memories: string
+  readonly schema: Json | undefined
   readonly hasTools: boolean
 }
 
 /**
- * The agent's own prompt first, then what every agent should know of its place, then what it remembers. Each session may
- * remember something else, so the cache is marked before that too.
+ * The agent's own prompt first, then what every agent should know of its place, then what it remembers, last the form of
+ * the answer. Each session may remember something else, and each prompt ask for another form: the cache is marked before.
  */
-function systemBlocks(system: string, session: RunSession, { memories, hasTools }: Beside): Block[] {
+function systemBlocks(system: string, session: RunSession, { memories, schema, hasTools }: Beside): Block[] {
   const place = [
     hasTools
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
@@ -80,7 +93,9 @@ function systemBlocks(system: string, session: RunSession, { memories, hasTools 
   ]
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
   const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
-  return memories === '' ? blocks : [...blocks, { type: 'text', text: memories, ...cacheMark }]
+  const remembered = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
+  const asked = schemaWords(schema)
+  return [...blocks, ...remembered, ...(asked === '' ? [] : [{ type: 'text', text: asked }])]
 }
 
 /** The messages with the mark at their end. */

@@ -30,6 +30,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       cost: true,
       model_per_prompt: true,
       compaction: true,
+      typed_results: true,
     },
     async *run(session, prompt, context) {
       const { conversation } = await conversationOf(context)
@@ -49,7 +50,17 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       })
       const memories = await deps.memories.block(session)
       const erasing = createErasing(deps.gateway.echoes(), context)
-      const run: Run = { deps, session, prompt, context: erasing.context, conversation, memories, tools, toolContext }
+      const run: Run = {
+        deps,
+        session,
+        prompt,
+        context: erasing.context,
+        conversation,
+        memories,
+        tools,
+        toolContext,
+        schema: undefined,
+      }
       // What is yielded is stored, so the conversation in memory always equals the one that a crash would leave.
       for await (const said of steps(run)) {
         const batch = erasing.batch(said)

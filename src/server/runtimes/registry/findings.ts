@@ -22,6 +22,7 @@ export function findingsFor(spec: Spec, { tools, config, environment }: Wishes):
     ...(environment === undefined ? [] : environmentFindings(spec, environment)),
     ...toolFindings({ spec, tools, servers }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
+    ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
     ...(servers.length > 0 && spec !== 'claude_managed_agents' ? [noServers] : []),
   ]
 }
@@ -37,6 +38,11 @@ const settingFindings = (group: string, settings: unknown): Finding[] =>
 const noServers: Finding = {
   field: 'config.mcp_servers',
   problem: 'is not possible: the runtime calls no MCP servers',
+}
+
+const noTypedResults: Finding = {
+  field: 'config.output_schema',
+  problem: 'is not possible: the runtime cannot give typed results',
 }
 
 function environmentFindings(spec: Spec, environment: NonNullable<Wishes['environment']>): Finding[] {

@@ -1,5 +1,5 @@
 import { budgetReached, endsRun, type SessionEvent } from '../../../contract/events.ts'
-import type { OpencodeMessage } from '../../../contract/sessions.ts'
+import type { AnsweredMessage, OpencodeMessage } from '../../../contract/sessions.ts'
 import { MessageReading } from '../../opencode/messages.ts'
 import type { EventStore } from './event-store.ts'
 
@@ -17,7 +17,8 @@ export async function messagesOf(events: Log, sessionId: string, limit?: number)
 
 /** What the log says of one prompt. */
 interface Exchange {
-  readonly answer: OpencodeMessage | undefined
+  /** With what a program reads of it, where that was asked for. */
+  readonly answer: AnsweredMessage | undefined
   /** A run of the prompt has ended, or a budget has stopped it. */
   readonly hasEnd: boolean
   /** A model has answered something to the prompt. */
@@ -29,15 +30,20 @@ export async function exchangeOf(events: Log, sessionId: string, promptId: strin
   const first = (await events.seqOfPrompt(sessionId, promptId)) ?? 1
   const reading = new MessageReading(sessionId)
   let hasEnd = false
+  let result: unknown
   let isRequested = false
   let hasBegun = false
   for await (const event of eventsFrom(events, sessionId, first)) {
     reading.take(event)
-    hasEnd ||= endsRun(event) && event['prompt_id'] === promptId
+    if (endsRun(event) && event['prompt_id'] === promptId) {
+      hasEnd = true
+      result = event['result']
+    }
     isRequested ||= isRequestWith(promptId, event)
     hasBegun ||= isRequested && event.type.startsWith('agent.')
   }
-  const answer = reading.messages.find(({ info }) => info['parentID'] === promptId)
+  const said = reading.messages.find(({ info }) => info['parentID'] === promptId)
+  const answer = said && { ...said, ...(result !== undefined && { result }) }
   return { answer, hasEnd, hasBegun: hasBegun || (answer !== undefined && answer.parts.length > 0) }
 }
 

@@ -17,6 +17,8 @@ export interface PromptWrite {
   readonly model: string
   readonly system?: string | undefined
   readonly mode?: PromptMode | undefined
+  /** What the answer has to fit; checked already. */
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
   readonly messageId?: string | undefined
 }
 
@@ -129,12 +131,12 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
     },
 
     /**
-     * Queues a prompt and announces it, in one statement unless it interrupts: then inside a transaction. Its id, also when the
+     * Queues a prompt and announces it, in one statement unless it interrupts or has a schema: then inside a transaction. Its id, also when the
      * same message was queued before.
      */
     async enqueue(on: Queryable, target: PromptTarget, told: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
-      const { parts, model, system, messageId, mode = 'enqueue' } = prompt
+      const { parts, model, system, messageId, outputSchema, mode = 'enqueue' } = prompt
       const id = newId('msg')
       const by = { principal: caller.principal, keyId: caller.key?.id }
       const message = withId({ type: 'user.message', content: parts, prompt_id: id, model })
@@ -149,6 +151,7 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
       const refusal = refusals[outcome]
       if (refusal) throw refusal()
       if (outcome === 'known') return promptId
+      if (outputSchema) await prompts.setOutputSchema(on, id, outputSchema)
       told.push({ sessionId, events })
       wakeUps.send(on, sessionId)
       return id

@@ -15,6 +15,7 @@ export interface QueuedPrompt {
   readonly parts: readonly PromptPart[]
   readonly model: string
   readonly system: string | null
+  readonly output_schema: Readonly<Record<string, unknown>> | null
   readonly mode: PromptMode
   readonly state: PromptState
   readonly principal: string
@@ -63,7 +64,7 @@ const notAccepted = { outcome: 'gone', prompt_id: null } as const
 const acceptText = 'select * from accept_prompt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)'
 
 const columns =
-  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms'
+  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema'
 
 /** SQL for the prompt of a session that comes next: one that was cut off by a crash, else the first that waits. */
 export const firstInLine = (what: string, session: string): string => `
@@ -135,6 +136,11 @@ export function promptStore(pool: Pool) {
     /** Says what a prompt is that was accepted in this transaction. */
     async setKind(on: Queryable, id: string, kind: PromptKind): Promise<void> {
       await on.query('update prompts set kind = $2 where id = $1', [id, kind])
+    },
+
+    /** Says what the answer to a prompt has to fit that was accepted in this transaction. */
+    async setOutputSchema(on: Queryable, id: string, schema: Readonly<Record<string, unknown>>): Promise<void> {
+      await on.query('update prompts set output_schema = $2 where id = $1', [id, JSON.stringify(schema)])
     },
 
     /** What the session's owner works on next; undefined also while the first in line waits for something. */
@@ -251,7 +257,7 @@ export function promptStore(pool: Pool) {
     /** A page of the queue in order of execution. `after` is the key of the last prompt of the page before. */
     async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       const text = `
-        select id, position, kind, state, parts, model, created_at,
+        select id, position, kind, state, parts, model, output_schema, created_at,
                (select kind from waits where prompt_id = p.id order by kind limit 1) as held_by
         from prompts p
         where session_id = $1 and ($2::bigint is null or (position, id) > ($2, $3)) order by position, id limit $4`

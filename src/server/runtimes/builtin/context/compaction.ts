@@ -138,7 +138,7 @@ async function* summarize(
   let room = input
   for (let count = 0; count < maxRequests; count++) {
     const body = summaryRequest({
-      base: bodyOf(run, prompt, []),
+      base: bodyOf({ ...run, schema: undefined }, prompt, []),
       messages: withCacheMark(messages),
       isOpen: conversation.openToolUses.length > 0,
       room,

@@ -1,0 +1,111 @@
+import { Worker } from 'node:worker_threads'
+import { isRecord } from '../json.ts'
+import type { SchemaQuestion } from './check.ts'
+
+/** Checks the schemas that callers ask results for, and the results. */
+export interface ResultSchemas {
+  /** Why no result can be asked for with it, as a sentence goes on after the name of the field; undefined when one can. */
+  refusal(schema: unknown): Promise<string | undefined>
+  /** Why a value does not fit a schema, as a sentence in which `it` is the value; undefined when it does. */
+  mismatch(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<string | undefined>
+}
+
+interface Limits {
+  /** For one check, the start of the thread not counted. */
+  readonly checkMs: number
+  /** A thread that has nothing to do for so long ends. */
+  readonly idleMs: number
+}
+
+/** A schema goes into each request to the model. */
+const mostBytes = 64 * 1024
+const usual: Limits = { checkMs: 1_000, idleMs: 30_000 }
+const tooLong = 'takes too long to check'
+
+/**
+ * One thread does all of it, one check after the other, and is begun anew when a check takes too long or too much memory: patterns
+ * and nested schemas of a caller can take any time.
+ */
+export function createResultSchemas({ checkMs, idleMs }: Limits = usual): ResultSchemas {
+  let worker: Worker | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  let idle: NodeJS.Timeout | undefined
+
+  function end(): void {
+    const ended = worker
+    worker = undefined
+    // Whatever it still does is of no use to anybody.
+    void ended?.terminate()
+  }
+
+  async function started(): Promise<Worker> {
+    if (worker) return worker
+    const begun = new Worker(new URL('./worker.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
+    })
+    worker = begun
+    begun.once('exit', () => {
+      if (worker === begun) worker = undefined
+    })
+    await new Promise<void>((resolve, reject) => begun.once('online', resolve).once('error', reject))
+    return begun
+  }
+
+  async function ask(question: SchemaQuestion): Promise<string | undefined> {
+    clearTimeout(idle)
+    const at = await started()
+    at.ref()
+    const answer = Promise.withResolvers<string | undefined>()
+    const timer = setTimeout(() => answer.resolve(tooLong), checkMs)
+    at.once('message', answer.resolve)
+    // Out of memory, for one.
+    at.once('error', () => answer.resolve(tooLong))
+    at.postMessage(question)
+    try {
+      const problem = await answer.promise
+      if (problem === tooLong) end()
+      return problem
+    } finally {
+      clearTimeout(timer)
+      at.removeAllListeners('message').removeAllListeners('error')
+      at.on('error', () => undefined)
+      // One that rests keeps no process alive.
+      at.unref()
+      idle = setTimeout(end, idleMs).unref()
+    }
+  }
+
+  /** In turn: a thread answers one question at a time. */
+  function inTurn(question: SchemaQuestion): Promise<string | undefined> {
+    const asked = last.then(() => ask(question))
+    last = asked.catch(() => undefined)
+    return asked
+  }
+
+  return {
+    async refusal(given) {
+      const schema = isRecord(given) ? jsonOf(given) : undefined
+      if (schema === undefined) return isRecord(given) ? tooDeep : 'must be a JSON Schema, as an object'
+      if (Buffer.byteLength(schema) > mostBytes) return `must have at most ${mostBytes} bytes`
+      return inTurn({ schema })
+    },
+    async mismatch(schema, given) {
+      const value = jsonOf(given)
+      if (value === undefined) return `it ${tooDeep}`
+      const problem = await inTurn({ schema: JSON.stringify(schema), value })
+      return problem === tooLong ? `it ${tooLong}` : problem
+    },
+  }
+}
+
+const tooDeep = 'nests too deep'
+
+/** Undefined for what nests too deep to be written. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}

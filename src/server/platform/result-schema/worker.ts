@@ -1,0 +1,5 @@
+// A thread that checks schemas and values: whoever asks ends it when it takes too long.
+import { parentPort } from 'node:worker_threads'
+import { problemOf, type SchemaQuestion } from './check.ts'
+
+parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(problemOf(question)))

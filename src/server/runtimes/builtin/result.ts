@@ -1,0 +1,72 @@
+import type { NewEvent } from '../../../contract/events.ts'
+import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
+import { failed, type RunPrompt, type RunSession } from '../runtime.ts'
+import type { Answer } from './answer.ts'
+import type { Run } from './run.ts'
+
+/** What an answer has to be that a program reads: JSON that fits a schema. */
+const orderOf = (schema: Json): string =>
+  `The user's program reads your last answer. It has to be one JSON value that fits the JSON Schema below, and nothing else: no words \
+around it, no code fence. You may use tools before.\n${JSON.stringify(schema)}`
+
+const invalidResult = 'invalid_result_error'
+
+/** The schema of the run's answer: of the last prompt in it that has one, else of the agent. */
+export function schemaOf({ config }: RunSession, prompts: readonly RunPrompt[]): Json | undefined {
+  const own = prompts.findLast(({ output_schema }) => output_schema !== null)?.output_schema
+  return own ?? (isRecord(config['output_schema']) ? config['output_schema'] : undefined)
+}
+
+/** A block of the system prompt; empty for an answer in words. */
+export const schemaWords = (schema: Json | undefined): string => (schema ? orderOf(schema) : '')
+
+export type Result = { readonly value: unknown } | { readonly problem: string }
+
+/** What a program can read in an answer; undefined where none was asked for, or the model refuses to answer. */
+export async function resultOf({ schema, deps }: Run, answer: Answer): Promise<Result | undefined> {
+  if (!schema || answer.stopReason === 'refusal') return undefined
+  const text = answer.blocks.map(block => (block.type === 'text' ? block.text : '')).join('')
+  const parsed = valueIn(text)
+  if (!parsed) return { problem: answer.stopReason === 'max_tokens' ? 'was cut off at its limit' : 'is not JSON' }
+  const problem = await deps.resultSchemas.mismatch(schema, parsed.value)
+  return problem === undefined ? parsed : { problem: `does not fit the schema: ${problem}` }
+}
+
+/** Models like to put a fence around what they were asked for, or a word before it. */
+function valueIn(text: string): { readonly value: unknown } | undefined {
+  const whole = parsed(text)
+  if (whole) return whole
+  const start = text.indexOf('```')
+  const end = text.lastIndexOf('```')
+  if (start < 0 || end <= start) return undefined
+  return parsed(text.slice(start + 3, end).replace(/^\w*/, ''))
+}
+
+function parsed(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Says that the model is asked once more. */
+export const askedAgain = (problem: string): NewEvent => ({
+  type: 'session.error',
+  error: {
+    type: invalidResult,
+    message: `the answer ${problem}; the model is asked once more`,
+    problem,
+    retry_status: { type: 'retrying', attempt: 1, next_at: new Date().toISOString() },
+  },
+})
+
+export const withoutResult = (problem: string): NewEvent =>
+  failed(invalidResult, `the answer ${problem}; the model was asked once more before`)
+
+/** What the model is told when it is asked once more; undefined for any other event. */
+export function repairOrder(event: NewEvent): string | undefined {
+  const { type, problem } = recordOf(event['error'])
+  if (event.type !== 'session.error' || type !== invalidResult || problem === undefined) return undefined
+  return `Your answer ${textOf(problem)}. Answer again, with nothing but JSON that fits the schema.`
+}
