@@ -8,7 +8,7 @@ import {
 } from '../../../contract/events.ts'
 import type { Block } from './context/blocks.ts'
 import { seqOf, Transcript } from './context/transcript.ts'
-import { repairOrder } from './result.ts'
+import { repairOrder } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
 /** A tool call that the log holds without a result. */

@@ -7,7 +7,8 @@ import { compactAfterRefusal } from './context/compaction.ts'
 import { makeRoom } from './context/room.ts'
 import { type Asked, paidCall, type Requested, requestEnd, untilAnswered, usageEvent } from './model-tries.ts'
 import { bodyOf } from './request.ts'
-import { askedAgain, resultOf, schemaOf, withoutResult } from './result.ts'
+import { resultOf, schemaOf } from './result.ts'
+import { askedAgain, withoutResult } from './result-events.ts'
 import type { Events, Run } from './run.ts'
 
 /**

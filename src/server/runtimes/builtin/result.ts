@@ -1,6 +1,5 @@
-import type { NewEvent } from '../../../contract/events.ts'
-import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
-import { failed, type RunPrompt, type RunSession } from '../runtime.ts'
+import { isRecord, type Json } from '../../platform/json.ts'
+import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import type { Run } from './run.ts'
 
@@ -8,8 +7,6 @@ import type { Run } from './run.ts'
 const orderOf = (schema: Json): string =>
   `The user's program reads your last answer. It has to be one JSON value that fits the JSON Schema below, and nothing else: no words \
 around it, no code fence. You may use tools before.\n${JSON.stringify(schema)}`
-
-const invalidResult = 'invalid_result_error'
 
 /** The schema of the run's answer: of the last prompt in it that has one, else of the agent. */
 export function schemaOf({ config }: RunSession, prompts: readonly RunPrompt[]): Json | undefined {
@@ -48,25 +45,4 @@ function parsed(text: string): { readonly value: unknown } | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Says that the model is asked once more. */
-export const askedAgain = (problem: string): NewEvent => ({
-  type: 'session.error',
-  error: {
-    type: invalidResult,
-    message: `the answer ${problem}; the model is asked once more`,
-    problem,
-    retry_status: { type: 'retrying', attempt: 1, next_at: new Date().toISOString() },
-  },
-})
-
-export const withoutResult = (problem: string): NewEvent =>
-  failed(invalidResult, `the answer ${problem}; the model was asked once more before`)
-
-/** What the model is told when it is asked once more; undefined for any other event. */
-export function repairOrder(event: NewEvent): string | undefined {
-  const { type, problem } = recordOf(event['error'])
-  if (event.type !== 'session.error' || type !== invalidResult || problem === undefined) return undefined
-  return `Your answer ${textOf(problem)}. Answer again, with nothing but JSON that fits the schema.`
 }
