@@ -4,6 +4,8 @@ import type { Random } from './random.ts'
 /** What a case may use. Everything given to `defer` is undone when the case ends, last first. */
 export interface Bench {
   readonly random: Random
+  /** How many times longer than usual random faults go on. */
+  readonly times: number
   /** A folder of the case's own below the temp folder. */
   readonly folder: string
   /** The database server that the cases share; a case that stops servers starts its own. */

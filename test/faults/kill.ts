@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/eventually.ts'
 import { type Checked, checkInvariants } from './checker.ts'
-import type { Bench, FaultCase } from './fault-case.ts'
+import type { Bench, FaultCase, Outcome } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { startLoad, untilQuiet } from './load.ts'
 import { type LeaseRow, type Look, lookAt } from './look.ts'
@@ -86,24 +86,23 @@ async function restartMeasured(site: Site, look: Look, cutOff: readonly LeaseRow
   return [performance.now() - startedAt]
 }
 
-const long = { kills: 20, sessions: 20, promptsPerSession: 10 }
+const long = ({ times }: Bench) => ({ kills: 20 * times, sessions: 20, promptsPerSession: 10 * times })
+
+async function killed(bench: Bench, database: KillPlan['database']): Promise<Outcome> {
+  const plan = { ...long(bench), database }
+  return { rounds: plan.kills, numbers: { ...(await killAtRandom(bench, plan)) } }
+}
 
 /** F01 on a database that survives, and on the one in the data folder, which ends with the service. */
 export const killCases: readonly FaultCase[] = [
   {
     id: 'F01-external',
-    title: 'kill -9 of the only server, 20 times, under 20 sessions x 10 prompts; external database',
-    run: async bench => ({
-      rounds: long.kills,
-      numbers: { ...(await killAtRandom(bench, { ...long, database: await bench.cluster.database() })) },
-    }),
+    title: 'kill -9 of the only server at random moments, under 20 sessions with prompts; external database',
+    run: async bench => killed(bench, await bench.cluster.database()),
   },
   {
     id: 'F01-embedded',
-    title: 'kill -9 of the only server, 20 times, under 20 sessions x 10 prompts; embedded database',
-    run: async bench => ({
-      rounds: long.kills,
-      numbers: { ...(await killAtRandom(bench, { ...long, database: 'embedded' })) },
-    }),
+    title: 'kill -9 of the only server at random moments, under 20 sessions with prompts; embedded database',
+    run: bench => killed(bench, 'embedded'),
   },
 ]

@@ -20,19 +20,21 @@ export interface Report {
 
 interface Place {
   readonly seed: number
+  /** 1 unless given; see `Bench`. */
+  readonly times?: number
   /** Absent for cases that bring their own database. */
   readonly cluster?: Cluster
 }
 
 /** Runs the cases one after the other, each with a random source of the same seed, and says how each went. */
-export async function runCases(cases: readonly FaultCase[], seed: number): Promise<Report[]> {
+export async function runCases(cases: readonly FaultCase[], given: Omit<Place, 'cluster'>): Promise<Report[]> {
   const folder = await openFolder('switchyard-faults-')
   const cluster = await startCluster(join(folder, 'cluster'))
   const reports: Report[] = []
   try {
     for (const fault of cases) {
       process.stdout.write(`${fault.id}: ${fault.title}\n`)
-      const report = await runCase(fault, { cluster, seed })
+      const report = await runCase(fault, { ...given, cluster })
       reports.push(report)
       process.stdout.write(`${fault.id}: ${report.result} ${JSON.stringify(report.numbers)} ${report.seconds} s\n`)
     }
@@ -64,12 +66,16 @@ async function runCase(fault: FaultCase, place: Place): Promise<Report> {
 }
 
 /** Runs one case and undoes what it began, also when it failed; then nothing of it may run any more (I8). */
-export async function runOnBench<T>(run: (bench: Bench) => Promise<T>, { seed, cluster }: Place): Promise<T> {
+export async function runOnBench<T>(
+  run: (bench: Bench) => Promise<T>,
+  { seed, cluster, times = 1 }: Place,
+): Promise<T> {
   const folder = await openFolder('switchyard-fault-')
   const undo: (() => unknown)[] = []
   const ended = new AbortController()
   const bench = {
     random: seeded(seed),
+    times,
     folder,
     cluster: cluster ?? noCluster,
     signal: ended.signal,
