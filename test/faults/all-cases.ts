@@ -1,6 +1,6 @@
 import { badKeyCases } from './bad-keys.ts'
 import { budgetCases } from './budgets.ts'
-import { crashCases } from './crash-at-write.ts'
+import { crashCases } from './crash-scenes.ts'
 import { folderCases } from './data-folder.ts'
 import { databaseCases } from './database-away.ts'
 import { resetCases } from './database-resets.ts'

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SessionEvent } from '../../src/contract/events.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Service } from '../support/service.ts'
 import { checkInvariants, readLog } from './checker.ts'
-import type { Bench, FaultCase } from './fault-case.ts'
+import type { Bench } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
 import { type Look, lookAt } from './look.ts'
 import { follow, type Reader } from './readers.ts'
 import { createSite, type Site } from './site.ts'
 import { transcriptOf } from './transcript.ts'
-import { scriptedText, startUpstream, toolPrompt, type Upstream } from './upstream.ts'
+import { startUpstream, toolPrompt, type Upstream } from './upstream.ts'
 
 interface Stage {
   readonly bench: Bench
@@ -20,6 +21,7 @@ interface Stage {
   readonly journal: Journal
   readonly look: Look
   readonly upstream: Upstream
+  readonly scene: Scene
 }
 
 /** The variables that load the hook into the service's process. */
@@ -29,26 +31,31 @@ export const hooked = (plan: object, record?: string) => ({
   ...(record !== undefined && { FAULT_RECORD: record }),
 })
 
-interface Scene {
+/** What a crash strikes. By default one prompt with a tool call. */
+export interface Scene {
   /** Parameters of the model. */
   readonly model?: object
   /** A prompt that was answered in the session before. */
   readonly before?: (key: string) => string
-}
-
-/** A conversation that fills a small window: the next prompt has it compacted before it is answered. */
-const fullWindow: Scene = {
-  model: { capabilities: { context_window: 8_000 } },
-  before: key => scriptedText(key, [{ text: 'much was said '.repeat(300), usage: { input_tokens: 7_000 } }]),
+  readonly prompt?: (key: string) => string
+  /** Fields of the sessions. */
+  readonly session?: (site: Site) => Promise<object>
+  /** What others do while the prompt is in work, until the signal aborts. */
+  readonly beside?: (site: Site, sessionId: string, signal: AbortSignal) => Promise<void>
+  /** What happens between the crash and the next start, while the prompt has not ended. */
+  readonly between?: (site: Site, sessionId: string) => Promise<void>
+  /** Rejects what a log must not tell besides. */
+  readonly check?: (log: readonly SessionEvent[], key: string) => void
 }
 
 /** F03: a crash before and after each write that one prompt makes; every round must end in the same transcript. */
-async function crashAtEveryWrite(bench: Bench, { model = {}, before }: Scene = {}) {
+export async function crashAtEveryWrite(bench: Bench, scene: Scene = {}) {
+  const { model = {} } = scene
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database(), model })
   const journal = createJournal(bench)
-  const stage: Stage = { bench, site, journal, look: lookAt(bench, site.databaseUrl), upstream }
-  const [first = ''] = await sessionsFor(stage, ['whole'], before)
+  const stage: Stage = { bench, site, journal, look: lookAt(bench, site.databaseUrl), upstream, scene }
+  const [first = ''] = await sessionsFor(stage, ['whole'])
   const record = join(bench.folder, 'writes.txt')
   const whole = await runRound(stage, { name: 'whole', sessionId: first, plan: {}, record })
   const writes = readFileSync(record, 'utf8').trim().split('\n')
@@ -58,7 +65,7 @@ async function crashAtEveryWrite(bench: Bench, { model = {}, before }: Scene = {
     { write: at + 1, moment: 'before' },
     { write: at + 1, moment: 'after' },
   ])
-  const sessionIds = await sessionsFor(stage, plans.map(nameOf), before)
+  const sessionIds = await sessionsFor(stage, plans.map(nameOf))
   let struck = 0
   for (const [at, plan] of plans.entries()) {
     const round = await runRound(stage, { name: nameOf(plan), sessionId: sessionIds[at] ?? '', plan })
@@ -74,12 +81,14 @@ async function crashAtEveryWrite(bench: Bench, { model = {}, before }: Scene = {
 const nameOf = ({ write, moment }: { write: number; moment: string }) => `${moment}-write-${write}`
 
 /** One session a round, made by a service without a fault. */
-async function sessionsFor(stage: Stage, names: readonly string[], before: Scene['before']): Promise<string[]> {
-  const { site, journal, look } = stage
+async function sessionsFor(stage: Stage, names: readonly string[]): Promise<string[]> {
+  const { site, journal, look, scene } = stage
+  const { before } = scene
   await site.start()
+  const fields = await scene.session?.(site)
   const ids: string[] = []
   for (const name of names) {
-    const sessionId = await journal.session(() => site, name)
+    const sessionId = await journal.session(() => site, name, fields)
     ids.push(sessionId)
     const key = `before-${keyOf(name)}`
     if (before) await journal.prompt(() => site, { sessionId, key, text: before(key), by: 'message id' })
@@ -101,21 +110,37 @@ interface Round {
 
 /** Sends one prompt to a service with the fault, and waits until a service without it has finished the work. */
 async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) {
-  const { bench, site, journal, look } = stage
+  const { bench, site, journal, look, scene } = stage
   const target = () => site
   const hurt = await site.start({ env: hooked(plan, record) })
   const reader = follow(bench, target, sessionId)
   const key = keyOf(name)
-  const sent = journal.prompt(target, { sessionId, key, text: toolPrompt(key), by: 'message id' })
-  sent.catch(() => undefined)
+  const over = new AbortController()
+  const others = scene.beside?.(site, sessionId, AbortSignal.any([bench.signal, over.signal]))
+  const text = (scene.prompt ?? toolPrompt)(key)
+  const sent = journal.prompt(target, { sessionId, key, text, by: 'message id' })
+  // Awaited later; until then a failure must not end the process.
+  for (const work of [sent, others]) work?.catch(() => undefined)
   const wasStruck = await struckOrQuiet(hurt, look, { sessionId, key })
-  if (wasStruck) await site.start()
+  if (wasStruck) {
+    if (await isOpen(look, { sessionId, key })) await scene.between?.(site, sessionId)
+    await site.start()
+  }
   await sent
   await untilQuiet(look, [reader])
+  over.abort()
+  await others
   const log = await readLog(site, sessionId)
+  scene.check?.(log, key)
   await checkRound(stage, reader)
   await site.kill()
   return { wasStruck, transcript: transcriptOf(log).map(line => line.replaceAll(key, 'KEY')) }
+}
+
+/** False once the prompt has ended, and while it was never stored. */
+async function isOpen(look: Look, { sessionId, key }: { sessionId: string; key: string }): Promise<boolean> {
+  const text = 'select from prompts where session_id = $1 and message_id = $2 and ended_at is null'
+  return (await look.pool.query(text, [sessionId, key])).rowCount === 1
 }
 
 /** Time for the writes that come after the lease was given back. */
@@ -162,17 +187,3 @@ async function checkRound({ look, journal, site, upstream }: Stage, reader: Read
   await checkInvariants(evidence)
   await reader.close()
 }
-
-/** F03. */
-export const crashCases: readonly FaultCase[] = [
-  {
-    id: 'F03',
-    title: 'a crash before and after each database write of one prompt with a tool call',
-    run: bench => crashAtEveryWrite(bench),
-  },
-  {
-    id: 'F03-compaction',
-    title: 'the same, with a prompt before which the conversation is compacted',
-    run: bench => crashAtEveryWrite(bench, fullWindow),
-  },
-]

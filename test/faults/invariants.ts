@@ -5,8 +5,11 @@ export interface Invariant {
   readonly sql: string
 }
 
+/** A run that waits for a person says so, and once more that it runs when it goes on. */
+const asks = `(e.type = 'session.status_idle' and e.payload->'stop_reason'->>'type' = 'requires_action')`
+
 /** Types after which a run is over; a `session.error` that says "retrying" is none. */
-const endsRun = `(e.type = 'session.status_idle' or
+const endsRun = `((e.type = 'session.status_idle' and not ${asks}) or
   (e.type = 'session.error' and coalesce(e.payload->'error'->'retry_status'->>'type', '') <> 'retrying'))`
 
 /** What the database alone can tell, once it is quiet. */
@@ -37,14 +40,15 @@ export const invariants: readonly Invariant[] = [
   },
   {
     id: 'I2',
-    claim: 'a prompt is announced once and begun at most once',
+    claim: 'a prompt is announced once, and begun at most once and once more after each question',
     sql: `
       select p.id, p.session_id, count(*) filter (where e.type in ('user.message', 'user.compact')) as announced,
-             count(*) filter (where e.type = 'session.status_running') as begun
+             count(*) filter (where e.type = 'session.status_running') as begun,
+             count(*) filter (where ${asks}) as asked
       from prompts p left join session_events e on e.session_id = p.session_id and e.payload->>'prompt_id' = p.id
       group by p.id
       having count(*) filter (where e.type in ('user.message', 'user.compact')) <> 1
-          or count(*) filter (where e.type = 'session.status_running') > 1`,
+          or count(*) filter (where e.type = 'session.status_running') > 1 + count(*) filter (where ${asks})`,
   },
   {
     id: 'I2',

@@ -11,6 +11,12 @@ import type { SessionEvent } from '../../src/contract/events.ts'
  */
 export const transcriptOf = (log: readonly SessionEvent[]): string[] => log.flatMap(lineOf)
 
+/** Without the ids of what is asked. */
+function reasonOf({ stop_reason }: SessionEvent): string {
+  const reason = stop_reason as { readonly type: string; readonly event_ids?: readonly string[] }
+  return JSON.stringify({ ...reason, ...(reason.event_ids && { event_ids: reason.event_ids.length }) })
+}
+
 function lineOf(event: SessionEvent): string[] {
   switch (event.type) {
     case 'span.model_request_start':
@@ -23,7 +29,7 @@ function lineOf(event: SessionEvent): string[] {
     case 'agent.tool_use':
       return [`agent.tool_use ${event['name']} ${JSON.stringify(event['input'])}`]
     case 'session.status_idle':
-      return [`session.status_idle ${JSON.stringify(event['stop_reason'])} ${JSON.stringify(event['stop_details'])}`]
+      return [`session.status_idle ${reasonOf(event)} ${JSON.stringify(event['stop_details'])}`]
     default:
       return [`${event.type} ${JSON.stringify(event['content'] ?? event['error'] ?? null)}`]
   }

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Approval } from '../../src/contract/approvals.ts'
+import type { SessionEvent } from '../../src/contract/events.ts'
+import { ask } from './ask.ts'
+import { crashAtEveryWrite, type Scene } from './crash-at-write.ts'
+import type { FaultCase } from './fault-case.ts'
+import type { Site } from './site.ts'
+import { scriptedText } from './upstream.ts'
+
+/** A conversation that fills a small window: the next prompt has it compacted before it is answered. */
+const fullWindow: Scene = {
+  model: { capabilities: { context_window: 8_000 } },
+  before: key => scriptedText(key, [{ text: 'much was said '.repeat(300), usage: { input_tokens: 7_000 } }]),
+}
+
+/** Every tool call waits for a person: the run parks, and somebody allows what is asked as soon as it can be seen. */
+const asking: Scene = {
+  async session(site) {
+    const tools = [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }]
+    const body = { name: 'Careful', owner_id: 'team', model: 'scripted', tools }
+    const answer = await ask(site, 'POST /api/agents', { body })
+    return { agent_id: answer.json<{ id: string }>().id }
+  },
+  beside: allowAll,
+  check(log) {
+    const asked = log.filter(({ stop_reason }) => (stop_reason as { type?: string } | null)?.type === 'requires_action')
+    const answered = log.filter(({ type }) => type === 'user.tool_confirmation')
+    assert.deepEqual([asked.length, answered.length], [1, 1], 'a person is asked once, and heard once')
+  },
+}
+
+/** Allows what waits. An answer that was stored, though nobody said so, is refused the second time. */
+async function allowAll(site: Site, sessionId: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const found = await ask(site, `GET /api/approvals?session_id=${sessionId}&state=pending`).catch(() => undefined)
+    const open = found?.status === 200 ? found.json<{ approvals: Approval[] }>().approvals : []
+    for (const { id, digest } of open) {
+      const answer = await ask(site, `POST /api/approvals/${id}`, { body: { result: 'allow', digest } }).catch(
+        () => undefined,
+      )
+      assert.ok([undefined, 200, 409, 503].includes(answer?.status), answer?.text)
+    }
+    await sleep(50)
+  }
+}
+
+/** A machine whose disk goes with it: what is there afterwards came from the checkpoints. */
+const anotherDisk: Scene = {
+  prompt: key =>
+    scriptedText(key, [
+      {
+        tool_calls: [
+          { name: 'bash', input: { command: `echo ${key} >> ran.txt; mkdir -p d && echo one > d/one.txt` } },
+        ],
+      },
+      { tool_calls: [{ name: 'bash', input: { command: `echo ${key}-more >> ran.txt; cat ran.txt d/one.txt` } }] },
+      { text: `done ${key}` },
+    ]),
+  between: (site, sessionId) => rm(join(site.dataDir, 'workspaces', sessionId), { recursive: true, force: true }),
+  check(log, key) {
+    const [first, second] = log.filter(({ type }) => type === 'agent.tool_result')
+    if (isUnknown(first) || isUnknown(second)) return
+    assert.equal(textOf(second).trim(), `${key}\n${key}-more\none`, 'the second call finds what the first one wrote')
+  },
+}
+
+const textOf = (event: SessionEvent | undefined): string =>
+  ((event?.['content'] ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
+
+const isUnknown = (event: SessionEvent | undefined): boolean => textOf(event).includes('outcome unknown')
+
+/** F03. */
+export const crashCases: readonly FaultCase[] = [
+  {
+    id: 'F03',
+    title: 'a crash before and after each database write of one prompt with a tool call',
+    run: bench => crashAtEveryWrite(bench),
+  },
+  {
+    id: 'F03-compaction',
+    title: 'the same, with a prompt before which the conversation is compacted',
+    run: bench => crashAtEveryWrite(bench, fullWindow),
+  },
+  {
+    id: 'F03-waits',
+    title: 'the same, with a tool call for which the run parks until a person allows it',
+    run: bench => crashAtEveryWrite(bench, asking),
+  },
+  {
+    id: 'F03-checkpoints',
+    title: 'the same, with two tool calls that write files, on a machine whose disk is lost with it',
+    run: bench => crashAtEveryWrite(bench, anotherDisk),
+  },
+]
