@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endsRun } from '../../src/contract/events.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Answer } from '../support/scripted-answer.ts'
 import type { Target } from '../support/send.ts'
@@ -24,6 +25,9 @@ export interface Load {
   readonly sent: Promise<void>
 }
 
+/** A client sends no more before one of so many prompts has ended: the service takes at most 100 in a queue. */
+const mostOpen = 20
+
 interface LoadPlace {
   readonly bench: Pick<Bench, 'random' | 'signal'>
   readonly journal: Journal
@@ -35,12 +39,15 @@ export function startLoad({ bench, journal, target }: LoadPlace, plan: LoadPlan)
   const readers: Reader[] = []
   const client = async (number: number) => {
     const sessionId = await journal.session(target, `s${number}`)
-    readers.push(follow(bench, target, sessionId))
+    const reader = follow(bench, target, sessionId)
+    readers.push(reader)
+    const ended = () => reader.events.filter(endsRun).length
     for (let at = 0; at < plan.promptsPerSession; at++) {
       const key = `s${number}-${at}`
       const by = random.chance() < 0.5 ? 'message id' : 'idempotency key'
       await journal.prompt(target, { sessionId, key, text: toolPrompt(key, plan.pace), by })
       await sleep(random.whole(0, plan.gapMs))
+      while (at - ended() >= mostOpen && !bench.signal.aborted) await sleep(200)
       bench.signal.throwIfAborted()
     }
   }

@@ -91,7 +91,7 @@ export async function createSite(bench: Bench, options: SiteOptions): Promise<Si
         throw error
       }
       const readyMs = performance.now() - startedAt
-      await sleep(afterMs - readyMs)
+      await sleep(Math.max(0, afterMs - readyMs))
       await kill()
       return readyMs
     },
