@@ -57,7 +57,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
   const sessions = sessionStore(pool)
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const feed = new SessionFeed({ store: { ...rows, changed }, notifications, log, pollMs: given.pollMs ?? never })
-  const eventLog = createEventLog({ pool, store: events, live })
+  const eventLog = createEventLog({ pool, store: events, live, folds: { note: () => undefined } })
   const { slowReaderMs } = given
   const deps = {
     feed: given.feed ?? feed,

@@ -57,7 +57,7 @@ export async function startSchedulesApp() {
     const prompts = promptStore(pool)
     const notifications = { on: () => undefined, onReconnect: () => undefined } as unknown as Notifications
     const live = new LiveEvents({ store: events, notifications, owner: newId('run'), log })
-    const eventLog = createEventLog({ pool, store: events, live })
+    const eventLog = createEventLog({ pool, store: events, live, folds: { note: () => undefined } })
     const wakeUps = { send: async () => undefined }
     const pauses = pauseStore(pool)
     return createSessions({

@@ -105,13 +105,13 @@ export function createEngine(
   const runRows = runStore(pool)
   const events = eventStore(pool)
   const live = new LiveEvents({ store: events, notifications, owner: 'me', log })
-  const eventLog = createEventLog({ pool, store: events, live })
+  const folds = new FoldCache()
+  const eventLog = createEventLog({ pool, store: events, live, folds })
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner: 'me', log })
   const wakeUps = { send: (_client: unknown, id: string) => void woken.add(id) }
   const reads = { find: async () => undefined, version: async () => undefined }
   const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
   const histories = new HistoryCache()
-  const folds = new FoldCache()
   const shared = {
     runs: runRows,
     history: historyStore(pool),

@@ -94,7 +94,8 @@ export function composeSessions(needs: Needs) {
   const slots = new StreamSlots()
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const history = historyStore(pool)
-  const eventLog = createEventLog({ pool, store: events, live })
+  const folds = new FoldCache()
+  const eventLog = createEventLog({ pool, store: events, live, folds })
 
   // runs
   const sessionRows = sessionStore(pool)
@@ -114,7 +115,7 @@ export function composeSessions(needs: Needs) {
     events,
     history,
     histories: new HistoryCache(),
-    folds: new FoldCache(),
+    folds,
     eventLog,
     live,
     keys,

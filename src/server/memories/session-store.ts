@@ -7,10 +7,13 @@ const candidatesText = `
   order by ${order} limit $3`
 /** One row without a memory when it was noted that nothing is given. */
 const givenText = `
-  select ${columns} from session_memories s left join (
+  select ${columns}, cardinality(s.memory_ids) = 0 as is_empty from session_memories s left join (
     unnest(s.memory_ids) with ordinality as g (id, at) join memories m on m.id = g.id and m.agent_id = $2 and not m.disabled
   ) on true
   where s.session_id = $1 order by g.at`
+
+/** Some 100 bytes each. */
+const mostWithout = 10_000
 
 interface NoMemory {
   readonly id: null
@@ -20,6 +23,15 @@ interface NoMemory {
 export type SessionMemoryStore = ReturnType<typeof sessionMemoryStore>
 
 export function sessionMemoryStore(pool: Pool) {
+  /** Sessions for which it was noted that they are given nothing, which stays so. */
+  const without = new Set<string>()
+
+  function noteWithout(id: string): void {
+    without.add(id)
+    const [oldest] = without
+    if (without.size > mostWithout && oldest !== undefined) without.delete(oldest)
+  }
+
   return {
     /** The first `limit` that are enabled and not longer than `maxBytes`, in the order of injection. */
     async candidates(
@@ -31,8 +43,10 @@ export function sessionMemoryStore(pool: Pool) {
 
     /** What the session was given, as far as it is there and enabled; undefined when nothing was noted yet. */
     async given({ id, agent_id }: { readonly id: string; readonly agent_id: string }): Promise<Memory[] | undefined> {
+      if (without.has(id)) return []
       const query = { name: 'given_memories', text: givenText, values: [id, agent_id] }
-      const { rows } = await pool.query<MemoryRow | NoMemory>(query)
+      const { rows } = await pool.query<(MemoryRow | NoMemory) & { readonly is_empty: boolean }>(query)
+      if (rows[0]?.is_empty) noteWithout(id)
       return rows.length === 0 ? undefined : rows.filter(row => row.id !== null).map(toMemory)
     },
 

@@ -16,6 +16,7 @@ import { type MetadataMap, patched } from '../platform/metadata.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { ignoredWarning } from './ignored-warning.ts'
+import { createKnownSessions, type FixedFacts } from './known-sessions.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
 import { modelOfSession } from './prompt-model.ts'
@@ -50,6 +51,7 @@ export type Sessions = ReturnType<typeof createSessions>
 
 export function createSessions(deps: Deps) {
   const { pool, store, prompts, eventLog, queue } = deps
+  const known = createKnownSessions(store)
 
   /** The session that the caller may see and that was not deleted. */
   async function open(id: string, caller: Caller): Promise<SessionRow> {
@@ -59,12 +61,12 @@ export function createSessions(deps: Deps) {
   }
 
   /** What a prompt does in a busy session unless it says so itself: as the agent has it. */
-  async function busyModeOf({ agent_id, agent_version }: SessionRow): Promise<PromptMode | undefined> {
+  async function busyModeOf({ agent_id, agent_version }: FixedFacts): Promise<PromptMode | undefined> {
     return agent_version === null ? undefined : modeIn(await deps.agents.versionConfig(agent_id, agent_version))
   }
 
   /** Refuses a schema that no answer can be checked with, or that the runtime cannot ask for. */
-  async function checkSchema({ runtime }: SessionRow, schema: NonNullable<PromptWrite['outputSchema']>): Promise<void> {
+  async function checkSchema({ runtime }: FixedFacts, schema: NonNullable<PromptWrite['outputSchema']>): Promise<void> {
     if (!(await deps.runtimes.find(runtime))?.capabilities.typed_results) {
       throw invalid(`output_schema is not possible: the runtime ${runtime} cannot give typed results; leave it out`)
     }
@@ -177,8 +179,8 @@ export function createSessions(deps: Deps) {
 
     /** Queues a prompt; resolves after the commit. The prompt's id, the same for a repeated message id or key. */
     async prompt(id: string, prompt: PromptWrite, { caller, idempotency }: By): Promise<string> {
-      const row = await store.find(id, caller.ownerScope)
-      if (!row || row.deleted_at) throw new AppError('not_found', 'session not found')
+      const row = await known.find(id, caller.ownerScope)
+      if (!row) throw new AppError('not_found', 'session not found')
       const mode = prompt.mode ?? (await busyModeOf(row))
       if (prompt.outputSchema) await checkSchema(row, prompt.outputSchema)
       if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {

@@ -42,13 +42,37 @@ test('every new owner has a higher fence, and knows whether the one before was c
   const row = await sessionStore(database.pool).ofRun(id)
   assert.equal(row?.id, id)
   const first = await leases.take(id, 'one')
-  assert.deepEqual(first, { sessionId: id, fence: 1, wasAbandoned: false, first: null, begun: undefined, session: row })
+  assert.deepEqual(first, {
+    sessionId: id,
+    fence: 1,
+    wasAbandoned: false,
+    first: null,
+    begun: undefined,
+    hasOthers: false,
+    session: row,
+  })
   await expire(id)
   const second = await leases.take(id, 'two')
-  assert.deepEqual(second, { sessionId: id, fence: 2, wasAbandoned: true, first: null, begun: undefined, session: row })
+  assert.deepEqual(second, {
+    sessionId: id,
+    fence: 2,
+    wasAbandoned: true,
+    first: null,
+    begun: undefined,
+    hasOthers: false,
+    session: row,
+  })
   if (second) await leases.handOver(second)
   const third = await leases.take(id, 'three')
-  assert.deepEqual(third, { sessionId: id, fence: 3, wasAbandoned: false, first: null, begun: undefined, session: row })
+  assert.deepEqual(third, {
+    sessionId: id,
+    fence: 3,
+    wasAbandoned: false,
+    first: null,
+    begun: undefined,
+    hasOthers: false,
+    session: row,
+  })
 })
 
 test('a renewal that comes just after the lease was given back leaves it free for the next owner', async () => {

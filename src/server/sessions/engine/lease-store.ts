@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../../contract/events.ts'
 import { ownerLock } from '../../db/notifications.ts'
 import { newId } from '../../platform/ids.ts'
 import { appended, type Hold } from '../log/event-store.ts'
-import { nextText, type QueuedPrompt } from '../queue/prompt-store.ts'
+import { nextText, type QueuedPrompt, takesPart } from '../queue/prompt-store.ts'
 import { type RunRow, runColumns } from '../session-store.ts'
 
 /** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
@@ -15,10 +15,12 @@ export interface TakenLease extends Hold {
   readonly begun: SessionEvent | undefined
   /** As it was before. */
   readonly session: RunRow
+  /** Besides `first`, prompts run, or wait to join its turn. */
+  readonly hasOthers: boolean
 }
 
 /** A row of `takeText`. */
-interface TakenRow extends Hold, Pick<TakenLease, 'wasAbandoned' | 'first' | 'session'> {
+interface TakenRow extends Hold, Pick<TakenLease, 'wasAbandoned' | 'first' | 'session' | 'hasOthers'> {
   readonly begun_id: string | null
   readonly run_id: string
   readonly seq: number
@@ -46,7 +48,8 @@ const payload = `format('{"prompt_id":%s,"run_id":%s}', to_json(begun.id)::text,
  */
 const takeText = (which: string, [runs, events]: readonly [string, string]) => `
   with ${which}, next as materialized (
-    select before.id as taken_id, next.id, next.state, row_to_json(next) as prompt, row_number() over () as place
+    select before.id as taken_id, next.id, next.state, row_to_json(next) as prompt, row_number() over () as place,
+           exists (select from prompts p where p.session_id = before.id and p.id <> next.id and ${takesPart}) as has_others
     from before cross join lateral (${nextText('before.id')}) next
   ), begun as (
     update prompts p set state = 'running', run_id = (${runs}::text[])[place], started_at = clock_timestamp()
@@ -73,7 +76,8 @@ const takeText = (which: string, [runs, events]: readonly [string, string]) => `
   select taken.id as "sessionId", taken.fence, was_abandoned as "wasAbandoned", session, taken.owner_id,
          said.id as begun_id, begun.new_run as run_id, said.seq, said.created_at,
          case when begun.id is not null or cardinality(${runs}::text[]) = 0 or next.state = 'running'
-              then prompt end as first
+              then prompt end as first,
+         coalesce(next.has_others, false) as "hasOthers"
   from taken left join next on next.taken_id = taken.id
     left join begun on begun.session_id = taken.id left join said on said.session_id = taken.id`
 
@@ -140,13 +144,13 @@ export function leaseStore(pool: Pool) {
   }
 
   /** Tells all processes of the beginning. */
-  const leaseOf = ({ sessionId, fence, wasAbandoned, session, ...row }: TakenRow): TakenLease => {
+  const leaseOf = ({ sessionId, fence, wasAbandoned, session, hasOthers, ...row }: TakenRow): TakenLease => {
     const { first, begun_id: id, run_id } = row
-    if (id === null || !first) return { sessionId, fence, wasAbandoned, session, first, begun: undefined }
+    if (id === null || !first) return { sessionId, fence, wasAbandoned, session, hasOthers, first, begun: undefined }
     const named = { id, type: 'session.status_running', payload: { prompt_id: first.id, run_id } }
     const [begun] = appended(pool, sessionId, [named], [row]) ?? []
     const before = { ...session, next_seq: session.next_seq - 1 }
-    return { sessionId, fence, wasAbandoned, session: before, first: { ...first, run_id }, begun }
+    return { sessionId, fence, wasAbandoned, session: before, hasOthers, first: { ...first, run_id }, begun }
   }
 
   return {

@@ -32,15 +32,17 @@ function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typ
   }
   const store = {
     take: async (sessionId: string) =>
-      sessionId === 'taken' ? undefined : { sessionId, fence: 1, wasAbandoned: false },
+      sessionId === 'taken'
+        ? undefined
+        : { sessionId, fence: 1, wasAbandoned: false, hasOthers: false, session: { next_seq: 1 } },
     renew(holds: Parameters<LeaseStore['renew']>[0]) {
       rig.renewals++
       return rig.renew(holds)
     },
   } as unknown as LeaseStore
-  const stopRequests: PromptStore['stopRequests'] = async holds =>
+  const calls: PromptStore['calls'] = async holds =>
     holds.filter(({ sessionId }) => asked.has(sessionId)).map(hold => ({ session_id: hold.sessionId, run_id: 'run_1' }))
-  const prompts = { stopRequests } as PromptStore
+  const prompts = { calls } as PromptStore
   const on = (_channel: string, control: (sessionId: string) => void) => void controls.push(control)
   const notifications = { on } as unknown as Notifications
   const leases = new Leases({
@@ -104,7 +106,9 @@ test('V6: an owner whose lease may have lapsed writes nothing, though no timer o
   const asleep = { renewMs: 60_000, watchMs: 60_000, selfStopMs: 30 }
   const { leases } = createRig(t, all, asleep)
   const held = await hold(leases, 'a')
-  const append = () => createEventLog({ store: writer, pool: undefined as never, live }).append(held, [{ type: 'any' }])
+  const folds = { note: () => undefined }
+  const log = () => createEventLog({ store: writer, pool: undefined as never, live, folds })
+  const append = () => log().append(held, [{ type: 'any' }])
   const stored: string[] = []
   const live = { publish: () => undefined } as unknown as LiveEvents
   const writer = {

@@ -7,11 +7,15 @@ import { controlChannel } from '../session-store.ts'
 import type { LeaseStore, TakenLease } from './lease-store.ts'
 
 /** A session that this process runs. */
-export interface HeldSession extends Omit<TakenLease, 'session' | 'begun'>, Writer {
+export interface HeldSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers'>, Writer {
   /** The beginning of its first run; undefined once that is known to the run. */
   begun: TakenLease['begun']
   /** As it was when it was taken; undefined from its first run on. */
   session: TakenLease['session'] | undefined
+  /** The last event of its log that this process has stored, or that was there when it was taken. */
+  lastSeq: number
+  /** Prompts may have come since the run has asked for those that are its own. */
+  hasNews: boolean
   /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */
   onStop: (runId: string) => void
 }
@@ -68,25 +72,28 @@ export class Leases {
   async take(sessionId: string): Promise<HeldSession | undefined> {
     const takenAt = performance.now()
     const lease = await this.#store.take(sessionId, this.#owner)
-    return lease && this.#hold(lease, takenAt)
+    return lease && this.#hold(lease, takenAt, lease.hasOthers)
   }
 
   /** Takes the first of these sessions that have work which nobody does, up to a limit. */
   async takeHeard(sessionIds: readonly string[], limit: number): Promise<HeldSession[]> {
     const takenAt = performance.now()
-    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
+    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt, true))
   }
 
   /** Takes sessions with work that nobody does, up to a limit. */
   async takeOldest(limit: number): Promise<HeldSession[]> {
     const takenAt = performance.now()
-    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
+    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt, true))
   }
 
-  #hold(lease: TakenLease, takenAt: number): HeldSession {
+  /** Hints about sessions of a list can come while they are taken, and be heard by nobody. */
+  #hold({ hasOthers: _, ...lease }: TakenLease, takenAt: number, hasNews: boolean): HeldSession {
     const abandon = new AbortController()
     const held: Held = {
       ...lease,
+      lastSeq: lease.begun?.seq ?? lease.session.next_seq - 1,
+      hasNews,
       takenAt,
       renewedAt: takenAt,
       abandon,
@@ -102,6 +109,12 @@ export class Leases {
     return held
   }
 
+  /** A hint that something has come for a session. */
+  tellNews(sessionId: string): void {
+    const held = this.#held.get(sessionId)
+    if (held) held.hasNews = true
+  }
+
   /** Forgets a session whose lease was released or lost. */
   drop(session: HeldSession): void {
     if (this.#held.get(session.sessionId)?.fence === session.fence) this.#held.delete(session.sessionId)
@@ -112,7 +125,7 @@ export class Leases {
     await this.#stopRenewing()
   }
 
-  /** Renews all leases, and looks for stop requests whose hint was lost. */
+  /** Renews all leases, and looks for what asks for a session and whose hint was lost. */
   async #renew(): Promise<void> {
     const startedAt = performance.now()
     // A lease that was just taken lives long enough, and most sessions end before.
@@ -125,8 +138,7 @@ export class Leases {
         else this.#lose(held)
       }
       if (all.length === 0) return
-      for (const { session_id, run_id } of await this.#prompts.stopRequests(all))
-        this.#held.get(session_id)?.onStop(run_id)
+      for (const call of await this.#prompts.calls(all)) this.#follow(call)
     } catch (cause) {
       this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
     }
@@ -148,10 +160,15 @@ export class Leases {
     try {
       if ((await this.#store.renew([held])).length === 0) return this.#lose(held)
       held.renewedAt = startedAt
-      for (const { run_id } of await this.#prompts.stopRequests([held])) held.onStop(run_id)
+      for (const call of await this.#prompts.calls([held])) this.#follow(call)
     } catch (cause) {
       this.#log.debug({ err: cause }, 'could not follow a control hint; the next renewal will')
     }
+  }
+
+  #follow({ session_id, run_id }: { readonly session_id: string; readonly run_id: string | null }): void {
+    if (run_id === null) this.tellNews(session_id)
+    else this.#held.get(session_id)?.onStop(run_id)
   }
 
   #lose(held: Held): void {

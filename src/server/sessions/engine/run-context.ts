@@ -1,13 +1,13 @@
-import { contextCompacted, type SessionEvent } from '../../../contract/events.ts'
+import type { SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
 import type { Decision, Folded, Reading, RunContext, Runtime } from '../../runtimes/runtime.ts'
 import { FenceLost, whileHeld } from '../log/event-log.ts'
-import type { FoldCache } from '../log/fold-cache.ts'
+import { type Fold, type FoldCache, goneOn } from '../log/fold-cache.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
 import type { HistoryStore } from '../log/history-store.ts'
 import type { LiveEvents } from '../log/live-events.ts'
 import type { EndedPrompt } from '../queue/prompt-ended.ts'
-import type { PromptStore } from '../queue/prompt-store.ts'
+import type { PromptStore, QueuedPrompt } from '../queue/prompt-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { ApprovalStore } from '../waits/approval-store.ts'
 import { awaitDecision, decisionOn } from '../waits/decision.ts'
@@ -32,6 +32,8 @@ export interface ContextDeps {
 /** One run, as far as its context needs to know it. */
 export interface OneRun {
   readonly runId: string
+  /** With which it began, or went on. */
+  readonly prompt: QueuedPrompt
   /** Aborts when the run has to end. */
   readonly signal: AbortSignal
   /** Aborts when the process wants to hand its sessions over. */
@@ -51,10 +53,11 @@ const historyPage = 500
 export function contextOf(
   deps: ContextDeps,
   held: HeldSession,
-  { runId, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
+  { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
   const { prompts, sessions, approvals, live, keys, onAsking, wakeLater } = deps
   const previewed = new Set<string>()
+  let all: readonly QueuedPrompt[] = [prompt]
   let questions = 0
   const asking = async <T>(wait: Promise<T>): Promise<T> => {
     if (questions++ === 0) {
@@ -77,7 +80,10 @@ export function contextOf(
     history: () => historyOf(deps, held),
     fold: reading => foldOf(deps, held, reading),
     async prompts() {
-      const all = await whileHeld(held, () => prompts.join(held, runId))
+      if (held.hasNews) {
+        held.hasNews = false
+        all = await whileHeld(held, () => prompts.join(held, runId))
+      }
       onPrompts(all)
       return all
     },
@@ -135,17 +141,15 @@ async function foldOf<State>(
 ): Promise<Folded<State>> {
   const { sessionId } = held
   const known = folds.take(sessionId)
-  const state = known ? (known.state as State) : reading.begin()
-  let { last, bytes } = known ?? { last: undefined, bytes: 0 }
-  for (;;) {
-    const { events, bytes: more } = await whileHeld(held, () =>
-      last === undefined ? history.firstKept(sessionId, historyPage) : history.after(sessionId, last, historyPage),
+  let fold: Fold = known ?? { state: reading.begin(), reading: reading as Reading<unknown>, last: 0, bytes: 0 }
+  for (let isBegun = known !== undefined; !isBegun || fold.last < held.lastSeq; isBegun = true) {
+    const { last } = fold
+    const { events, bytes } = await whileHeld(held, () =>
+      isBegun ? history.after(sessionId, last, historyPage) : history.firstKept(sessionId, historyPage),
     )
-    for (const event of events) reading.add(state, event)
-    bytes = events.some(contextCompacted) ? reading.bytesOf(state) : bytes + more
-    last = events.at(-1)?.seq ?? last
+    fold = goneOn(fold, events, bytes)
     if (events.length < historyPage) break
   }
-  folds.put(sessionId, { state, last: last ?? 0, bytes })
-  return { state: reading.copy(state), last: last ?? 0 }
+  folds.put(sessionId, fold)
+  return { state: reading.copy(fold.state as State), last: fold.last }
 }

@@ -185,7 +185,7 @@ async function drive(
       signal,
       isStopped,
       isDraining: () => deps.draining.aborted,
-      ...contextOf({ ...deps, history: past.history }, held, { ...run, runtime, draining: deps.draining }),
+      ...contextOf({ ...deps, history: past.history }, held, { ...run, prompt, runtime, draining: deps.draining }),
     }
     for await (const batch of runtime.run(session, past.prompt, context)) {
       const { events: told, refs } = partsOf(batch)

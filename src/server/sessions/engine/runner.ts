@@ -5,6 +5,7 @@ import type { RuntimeRegistry } from '../../runtimes/runtime.ts'
 import { withOverrides } from '../agent-overrides.ts'
 import { FenceLost, whileHeld } from '../log/event-log.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
+import type { RunRow } from '../session-store.ts'
 import { Backlog } from './backlog.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { HeldSession, Leases } from './leases.ts'
@@ -78,12 +79,17 @@ export class Runner {
   /** Starts to work on a session, unless this or another process does; later when there is no room. */
   wake(sessionId: string): void {
     if (this.#isDraining) return
-    if (this.#active.has(sessionId)) this.#wokenAgain.add(sessionId)
+    if (this.#active.has(sessionId)) this.#wakeAgain(sessionId)
     else if (this.#free > 0) this.#begin(sessionId, this.#deps.leases.take(sessionId))
     else {
       this.#backlog.add(sessionId)
       this.#fillLater()
     }
+  }
+
+  #wakeAgain(sessionId: string): void {
+    this.#wokenAgain.add(sessionId)
+    this.#deps.leases.tellNews(sessionId)
   }
 
   /** Looks for work now: hints may have been lost. */
@@ -211,6 +217,8 @@ export class Runner {
     try {
       held = await lease
       if (held) this.#tellBegun(held)
+      // Heard while the lease was taken.
+      if (held && this.#wokenAgain.has(sessionId)) held.hasNews = true
       isReleased = held !== undefined && (await this.#runAll(held))
     } catch (error) {
       if (error instanceof FenceLost)
@@ -279,9 +287,17 @@ export class Runner {
     return { ...this.#deps, draining: this.#draining.signal, onAsking, wakeLater }
   }
 
+  /** The session as it is now: another run of it begins under the same lease. */
+  async #lookedAt(held: HeldSession): Promise<RunRow | undefined> {
+    held.hasNews = true
+    const row = await whileHeld(held, () => this.#deps.sessions.ofRun(held.sessionId))
+    if (row) held.lastSeq = row.next_seq - 1
+    return row
+  }
+
   async #runOne(held: HeldSession, prompt: QueuedPrompt, isResumed: boolean): Promise<boolean> {
-    const { sessions, agents, runtimes } = this.#deps
-    const row = held.session ?? (await whileHeld(held, () => sessions.ofRun(held.sessionId)))
+    const { agents, runtimes } = this.#deps
+    const row = held.session ?? (await this.#lookedAt(held))
     if (!row) throw new FenceLost(held.sessionId)
     held.session = undefined
     const { agent_id, agent_version } = row

@@ -14,14 +14,22 @@ function createLogOver(changes: Partial<ReturnType<typeof eventStore>> = {}) {
   const told: SessionEvent[] = []
   const live = { publish: (_id: string, events: readonly SessionEvent[]) => void told.push(...events) } as LiveEvents
   const store = { ...eventStore(database.pool), ...changes }
-  return { told, log: createEventLog({ pool: database.pool, store, live }) }
+  return { told, log: createEventLog({ pool: database.pool, store, live, folds: { note: () => undefined } }) }
 }
 
 async function heldSession(fence = 0): Promise<Writer & { readonly lose: () => void }> {
   const lost = new AbortController()
   const sessionId = await storedSession(database.pool)
   const mayWrite = () => !lost.signal.aborted
-  const held = { sessionId, fence, wasAbandoned: false, lost: lost.signal, mayWrite, onStop: () => undefined }
+  const held = {
+    sessionId,
+    fence,
+    wasAbandoned: false,
+    lost: lost.signal,
+    mayWrite,
+    lastSeq: 0,
+    onStop: () => undefined,
+  }
   return { ...held, lose: () => lost.abort() }
 }
 

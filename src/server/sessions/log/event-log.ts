@@ -4,6 +4,7 @@ import { transaction } from '../../db/connect.ts'
 import { DatabaseUnavailable } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
 import { type EventStore, type Hold, type NamedEvent, type Queryable, withId } from './event-store.ts'
+import type { FoldCache } from './fold-cache.ts'
 import type { LiveEvents } from './live-events.ts'
 
 /** A write was refused: another owner has the session, or it was deleted. Whoever gets this stops at once. */
@@ -20,6 +21,8 @@ export interface Writer extends Hold {
   readonly lost: AbortSignal
   /** False once the lease may have lapsed by the clock of this process: then `lost` aborts, and nothing may be written. */
   readonly mayWrite: () => boolean
+  /** The last event of the log that it has stored, or that was there before. */
+  lastSeq: number
 }
 
 /** What was appended inside a transaction, to be told once that has committed. */
@@ -33,7 +36,20 @@ const retryMs = 250
 /** The log of every session: append, then tell the readers. */
 export type EventLog = ReturnType<typeof createEventLog>
 
-export function createEventLog({ pool, store, live }: { pool: Pool; store: EventStore; live: LiveEvents }) {
+interface Deps {
+  readonly pool: Pool
+  readonly store: EventStore
+  readonly live: LiveEvents
+  readonly folds: Pick<FoldCache, 'note'>
+}
+
+export function createEventLog({ pool, store, live, folds }: Deps) {
+  /** To the readers of this process, and to whoever goes on with the session. */
+  function tell({ sessionId, events }: Appended): void {
+    folds.note(sessionId, events)
+    live.publish(sessionId, events)
+  }
+
   const storing =
     (held: Writer, along: Along | undefined): Write =>
     async (events, on) => {
@@ -59,7 +75,8 @@ export function createEventLog({ pool, store, live }: { pool: Pool; store: Event
       return isOne ? write(named, pool) : transaction(pool, client => write(named, client))
     })
     if (!stored) throw new FenceLost(held.sessionId)
-    live.publish(held.sessionId, stored)
+    held.lastSeq = stored.at(-1)?.seq ?? held.lastSeq
+    tell({ sessionId: held.sessionId, events: stored })
   }
 
   return {
@@ -79,9 +96,7 @@ export function createEventLog({ pool, store, live }: { pool: Pool; store: Event
     },
 
     /** Hands events to the readers of this process; others hear by NOTIFY. */
-    tell({ sessionId, events }: Appended): void {
-      live.publish(sessionId, events)
-    },
+    tell,
   }
 }
 

@@ -1,8 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SessionEvent } from '../../../contract/events.ts'
 import { FoldCache } from './fold-cache.ts'
 
-const fold = (bytes: number, last = 1) => ({ state: {}, last, bytes })
+/** Collects the numbers of events. */
+const reading = {
+  begin: () => [] as number[],
+  add: (state: unknown, { seq }: SessionEvent) => void (state as number[]).push(seq),
+  copy: (state: unknown) => [...(state as number[])],
+  bytesOf: () => 7,
+}
+const fold = (bytes: number, last = 1) => ({ state: reading.begin(), reading, last, bytes })
+const event = (seq: number, fields: object = {}): SessionEvent => ({
+  id: `evt_${seq}`,
+  type: 'agent.message',
+  processed_at: '2026-01-01T00:00:00.000Z',
+  seq,
+  ...fields,
+})
 
 test('what was handed out is not here until it is given back', () => {
   const cache = new FoldCache()
@@ -27,4 +42,25 @@ test('those that were used last stay, within the bytes', () => {
   )
   cache.put('huge', fold(101))
   assert.deepEqual([cache.take('huge'), cache.bytes], [undefined, 0])
+})
+
+test('events that go on where a fold ends enter it; others are left to be read', () => {
+  const cache = new FoldCache()
+  cache.put('a', fold(10))
+  cache.note('a', [event(2), event(3)])
+  cache.note('a', [event(5)])
+  cache.note('a', [event(4)])
+  cache.note('a', [])
+  cache.note('b', [event(1)])
+  const known = cache.take('a')
+  assert.deepEqual([known?.state, known?.last], [[2, 3, 4], 4])
+  assert.ok((known?.bytes ?? 0) > 200, 'the events count')
+  assert.equal(cache.take('b'), undefined)
+})
+
+test('a compaction leaves what it has kept', () => {
+  const cache = new FoldCache()
+  cache.put('a', fold(1_000))
+  cache.note('a', [event(2, { type: 'agent.thread_context_compacted', kept_from_seq: 2 })])
+  assert.equal(cache.bytes, 7)
 })

@@ -1,6 +1,11 @@
+import { contextCompacted, type SessionEvent } from '../../../contract/events.ts'
+import type { Reading } from '../../runtimes/runtime.ts'
+
 /** What a runtime has made of the log of a session. */
 export interface Fold {
   readonly state: unknown
+  /** How the state was made, and goes on. */
+  readonly reading: Reading<unknown>
   /** Number of the last event in it. */
   readonly last: number
   /** About what it takes, as JSON of its events. */
@@ -47,4 +52,19 @@ export class FoldCache {
       this.take(oldest)
     }
   }
+
+  /** Hears of events that were stored. Those that go on where a fold ends need not be read for it. */
+  note(sessionId: string, events: readonly SessionEvent[]): void {
+    const known = this.#folds.get(sessionId)
+    if (known?.last !== (events[0]?.seq ?? 0) - 1) return
+    this.put(sessionId, goneOn(known, events))
+  }
+}
+
+/** The fold with the events behind it; `bytes` is what they take, if that is known. */
+export function goneOn(fold: Fold, events: readonly SessionEvent[], bytes = JSON.stringify(events).length): Fold {
+  const { state, reading } = fold
+  for (const event of events) reading.add(state, event)
+  const whole = events.some(contextCompacted) ? reading.bytesOf(state) : fold.bytes + bytes
+  return { state, reading, last: events.at(-1)?.seq ?? fold.last, bytes: whole }
 }

@@ -57,10 +57,10 @@ test('a stop is requested once, and only of what runs', async () => {
   const id = await storedPrompt(pool, sessionId, { position: 1 })
   assert.equal(await prompts.requestStop(pool, sessionId), false)
   await startPrompt(pool, id, 'run_1')
-  assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [])
+  assert.deepEqual(await prompts.calls([{ sessionId, fence: 0 }]), [])
   assert.equal(await prompts.requestStop(pool, sessionId), true)
   assert.equal(await prompts.requestStop(pool, sessionId), false)
-  assert.deepEqual(await prompts.stopRequests([{ sessionId, fence: 0 }]), [{ session_id: sessionId, run_id: 'run_1' }])
+  assert.deepEqual(await prompts.calls([{ sessionId, fence: 0 }]), [{ session_id: sessionId, run_id: 'run_1' }])
 })
 
 test('only a waiting prompt can be withdrawn', async () => {

@@ -40,9 +40,11 @@ export interface NewPrompt {
   readonly keyId: string | undefined
 }
 
-interface StopRequest {
+/** What asks for the attention of the owner of a session. */
+interface Call {
   readonly session_id: string
-  readonly run_id: string
+  /** The run that must stop; null for a prompt that waits to join. */
+  readonly run_id: string | null
 }
 
 /** What became of a prompt that was to be queued. */
@@ -78,6 +80,9 @@ export const isHeld = `(not p.stop_requested and exists (
 /** SQL for what the owner of a session works on next; no row also while the first in line waits for something. */
 export const nextText = (session: string): string =>
   `select ${columns} from (${firstInLine(`p.*, ${isHeld} as is_held`, session)}) first where not is_held`
+
+/** SQL that is true for a prompt that runs, or joins the running turn. */
+export const takesPart = `(p.state = 'running' or p.state = 'waiting' and p.mode = 'steer')`
 
 const joinText = `
   with joined as (
@@ -227,13 +232,13 @@ export function promptStore(pool: Pool) {
       return (await on.query<EndedPrompt>(text, [sessionId, keyIds])).rows
     },
 
-    /** The runs of the held sessions that must stop. */
-    async stopRequests(holds: readonly Hold[]): Promise<StopRequest[]> {
+    /** The runs of the held sessions that must stop, and the sessions whose running turn a prompt wants to join. */
+    async calls(holds: readonly Hold[]): Promise<Call[]> {
       const text = `
-        select distinct session_id, run_id from prompts
-        where session_id = any ($1) and state = 'running' and stop_requested`
-      const { rows } = await pool.query<StopRequest>({
-        name: 'stop_requests',
+        select distinct session_id, case state when 'running' then run_id end as run_id from prompts
+        where session_id = any ($1) and (state = 'running' and stop_requested or state = 'waiting' and mode = 'steer')`
+      const { rows } = await pool.query<Call>({
+        name: 'calls',
         text,
         values: [holds.map(({ sessionId }) => sessionId)],
       })

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Recent } from './recent.ts'
+
+test('what was not used for longest goes first', () => {
+  const recent = new Recent<number>(2)
+  recent.set('a', 1)
+  recent.set('b', 2)
+  assert.equal(recent.get('a'), 1)
+  recent.set('c', 3)
+  assert.deepEqual(
+    ['a', 'b', 'c'].map(name => recent.get(name)),
+    [1, undefined, 3],
+  )
+})
