@@ -67,7 +67,7 @@ export async function startSchedulesApp() {
       eventLog,
       agents,
       runtimes: registryOf({ id: 'builtin' } as Runtime),
-      queue: createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps }),
+      queue: createPromptQueue({ pool, store: sessionRows, prompts, pauses, eventLog, wakeUps, taker: undefined }),
       budgets: { setLimits: async () => undefined },
       approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
       resultSchemas: { refusal: async () => undefined },

@@ -141,7 +141,7 @@ export function createEngine(
     isShort: () => false,
   })
   const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
-  const queue = createPromptQueue({ store: sessions, prompts, pauses, eventLog, wakeUps })
+  const queue = createPromptQueue({ pool, store: sessions, prompts, pauses, eventLog, wakeUps, taker: undefined })
   const rules = createSessions({
     ...shared,
     pool,

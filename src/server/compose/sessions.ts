@@ -159,7 +159,15 @@ export function composeSessions(needs: Needs) {
 
   // what callers ask for
   const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
-  const queue = createPromptQueue({ store: sessionRows, prompts, pauses, eventLog, wakeUps })
+  const queue = createPromptQueue({
+    pool,
+    store: sessionRows,
+    prompts,
+    pauses,
+    eventLog,
+    wakeUps,
+    taker: needs.runsSessions ? runner : undefined,
+  })
   const sessions = createSessions({
     pool,
     store: sessionRows,

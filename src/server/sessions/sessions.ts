@@ -191,10 +191,7 @@ export function createSessions(deps: Deps) {
         return changing((client, told) =>
           once(sqlOfClient(client), idempotency, () => queue.enqueue(client, target, told)),
         )
-      const told: Appended[] = []
-      const promptId = await queue.enqueue(pool, target, told)
-      told.forEach(eventLog.tell)
-      return promptId
+      return queue.accept(target)
     },
 
     /** The model of a prompt that names none. */

@@ -8,6 +8,8 @@ export class Backlog {
   readonly #leases: Pick<Leases, 'takeHeard' | 'takeOldest'>
   /** In the order in which they were heard of; other processes may run them meanwhile. */
   readonly #heard = new Set<string>()
+  /** Those that were heard of while sessions are being taken. */
+  #meanwhile: Set<string> | undefined
   /** There may be work that was not heard of. */
   #isBehind = false
 
@@ -20,6 +22,7 @@ export class Backlog {
   }
 
   add(sessionId: string): void {
+    this.#meanwhile?.add(sessionId)
     if (this.#heard.size < maxHeard) this.#heard.add(sessionId)
     else this.#isBehind = true
   }
@@ -30,9 +33,14 @@ export class Backlog {
   }
 
   /** Takes up to `room` sessions; fewer, or none, does not mean that it is empty now. */
-  take(room: number): Promise<HeldSession[]> {
+  async take(room: number): Promise<HeldSession[]> {
+    const meanwhile = new Set<string>()
+    this.#meanwhile = meanwhile
     // What was not heard of may be what a dead process left: it comes first, yet costs more than those that are known.
-    return this.#isBehind ? this.#takeOldest(room) : this.#takeHeard(room)
+    const taken = await (this.#isBehind ? this.#takeOldest(room) : this.#takeHeard(room))
+    this.#meanwhile = undefined
+    for (const held of taken) held.hasNews ||= meanwhile.has(held.sessionId)
+    return taken
   }
 
   async #takeHeard(room: number): Promise<HeldSession[]> {

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { ownerLock } from '../../db/notifications.ts'
 import { newId } from '../../platform/ids.ts'
+import { leaseSeconds } from '../lease-time.ts'
 import { appended, type Hold } from '../log/event-store.ts'
 import { nextText, type QueuedPrompt, takesPart } from '../queue/prompt-store.ts'
 import { type RunRow, runColumns } from '../session-store.ts'
@@ -28,8 +29,7 @@ interface TakenRow extends Hold, Pick<TakenLease, 'wasAbandoned' | 'first' | 'se
   readonly owner_id: string
 }
 
-/** Seconds that a lease lives without renewal, by the database clock. */
-const lease = `interval '15 seconds'`
+const lease = `interval '${leaseSeconds} seconds'`
 
 /** Without an owner no tool is at work. */
 const sandboxAtRest = `case sandbox_status when 'running' then 'stopped' else sandbox_status end`

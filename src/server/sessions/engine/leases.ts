@@ -2,7 +2,7 @@ import type { Notifications } from '../../db/notifications.ts'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
 import type { Writer } from '../log/event-log.ts'
-import type { PromptStore } from '../queue/prompt-store.ts'
+import type { PromptStore, TakenAtOnce } from '../queue/prompt-store.ts'
 import { controlChannel } from '../session-store.ts'
 import type { LeaseStore, TakenLease } from './lease-store.ts'
 
@@ -68,27 +68,35 @@ export class Leases {
     this.#watch.unref()
   }
 
+  /** Keeps a lease that was taken for this process, by a request that was sent at `takenAt`. */
+  adopt(taken: TakenAtOnce, takenAt: number): HeldSession {
+    return this.#hold({ ...taken, wasAbandoned: false, hasOthers: false }, takenAt)
+  }
+
+  get owner(): string {
+    return this.#owner
+  }
+
   /** Takes the session; undefined when somebody else runs it, or it is gone. */
   async take(sessionId: string): Promise<HeldSession | undefined> {
     const takenAt = performance.now()
     const lease = await this.#store.take(sessionId, this.#owner)
-    return lease && this.#hold(lease, takenAt, lease.hasOthers)
+    return lease && this.#hold(lease, takenAt)
   }
 
   /** Takes the first of these sessions that have work which nobody does, up to a limit. */
   async takeHeard(sessionIds: readonly string[], limit: number): Promise<HeldSession[]> {
     const takenAt = performance.now()
-    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt, true))
+    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
   }
 
   /** Takes sessions with work that nobody does, up to a limit. */
   async takeOldest(limit: number): Promise<HeldSession[]> {
     const takenAt = performance.now()
-    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt, true))
+    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
   }
 
-  /** Hints about sessions of a list can come while they are taken, and be heard by nobody. */
-  #hold({ hasOthers: _, ...lease }: TakenLease, takenAt: number, hasNews: boolean): HeldSession {
+  #hold({ hasOthers: hasNews, ...lease }: TakenLease, takenAt: number): HeldSession {
     const abandon = new AbortController()
     const held: Held = {
       ...lease,

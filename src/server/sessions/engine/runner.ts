@@ -4,6 +4,7 @@ import { every, pause } from '../../platform/timers.ts'
 import type { RuntimeRegistry } from '../../runtimes/runtime.ts'
 import { withOverrides } from '../agent-overrides.ts'
 import { FenceLost, whileHeld } from '../log/event-log.ts'
+import type { Offer } from '../queue/prompt-queue.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-store.ts'
 import { Backlog } from './backlog.ts'
@@ -79,7 +80,8 @@ export class Runner {
   /** Starts to work on a session, unless this or another process does; later when there is no room. */
   wake(sessionId: string): void {
     if (this.#isDraining) return
-    if (this.#active.has(sessionId)) this.#wakeAgain(sessionId)
+    this.#deps.leases.tellNews(sessionId)
+    if (this.#active.has(sessionId)) this.#wokenAgain.add(sessionId)
     else if (this.#free > 0) this.#begin(sessionId, this.#deps.leases.take(sessionId))
     else {
       this.#backlog.add(sessionId)
@@ -87,9 +89,14 @@ export class Runner {
     }
   }
 
-  #wakeAgain(sessionId: string): void {
-    this.#wokenAgain.add(sessionId)
-    this.#deps.leases.tellNews(sessionId)
+  /** The session begins here when the statement that stores its prompt takes it for this process. */
+  readonly offer = (sessionId: string): Offer | undefined => {
+    const { leases } = this.#deps
+    if (this.#isDraining || this.#active.has(sessionId) || this.#free <= 0) return undefined
+    const takenAt = performance.now()
+    const { promise, resolve } = Promise.withResolvers<HeldSession | undefined>()
+    this.#begin(sessionId, promise, true)
+    return { owner: leases.owner, settle: taken => resolve(taken && leases.adopt(taken, takenAt)) }
   }
 
   /** Looks for work now: hints may have been lost. */
@@ -141,8 +148,9 @@ export class Runner {
     if (isAsking) void this.#fillSoon()
   }
 
-  #begin(sessionId: string, lease: Promise<HeldSession | undefined>): void {
-    const loop = this.#drive(sessionId, lease).finally(() => this.#ended(sessionId))
+  /** `isTold`: the readers know of the run that begins with the lease. */
+  #begin(sessionId: string, lease: Promise<HeldSession | undefined>, isTold = false): void {
+    const loop = this.#drive(sessionId, lease, isTold).finally(() => this.#ended(sessionId))
     this.#active.set(sessionId, loop)
     this.#beganAt = performance.now()
   }
@@ -210,13 +218,13 @@ export class Runner {
     await this.#giveBack(held)
   }
 
-  async #drive(sessionId: string, lease: Promise<HeldSession | undefined>): Promise<void> {
+  async #drive(sessionId: string, lease: Promise<HeldSession | undefined>, isTold: boolean): Promise<void> {
     const { log } = this.#deps
     let held: HeldSession | undefined
     let isReleased = false
     try {
       held = await lease
-      if (held) this.#tellBegun(held)
+      if (held && !isTold) this.#tellBegun(held)
       // Heard while the lease was taken.
       if (held && this.#wokenAgain.has(sessionId)) held.hasNews = true
       isReleased = held !== undefined && (await this.#runAll(held))

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg'
 import type { PromptMode, PromptPart } from '../../../contract/prompts.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -8,7 +9,7 @@ import { type Queryable, withId } from '../log/event-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import { promptsEnded } from './prompt-ended.ts'
-import type { Accepted, PromptStore } from './prompt-store.ts'
+import type { Accepted, PromptStore, TakenAtOnce } from './prompt-store.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A prompt as a caller sends it. */
@@ -58,18 +59,34 @@ interface Deps {
   readonly prompts: PromptStore
   readonly pauses: PauseStore
   readonly eventLog: EventLog
+  readonly pool: Pool
   readonly wakeUps: Pick<WakeUps, 'send'>
+  /** Runs sessions in this process; undefined: others do. */
+  readonly taker: Taker | undefined
+}
+
+/** Whoever runs sessions in this process, as far as prompts are handed to it at once. */
+export interface Taker {
+  /** A place for a session of which a prompt is being stored; undefined when there is none. */
+  offer(sessionId: string): Offer | undefined
+}
+
+export interface Offer {
+  /** The process that takes it. */
+  readonly owner: string
+  /** Call it once, in any case: with undefined when the session was not taken. */
+  settle(taken: TakenAtOnce | undefined): void
 }
 
 const maxWaiting = 100
 
 /**
- * The writing end of a session's queue. All calls work inside a transaction that has locked the session, but for `enqueue`, and
- * push their events to `told`.
+ * The writing end of a session's queue. All calls work inside a transaction that has locked the session, but for `accept` and
+ * `enqueue`, and push their events to `told`, but for `accept`.
  */
 export type PromptQueue = ReturnType<typeof createPromptQueue>
 
-export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }: Deps) {
+export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wakeUps, taker }: Deps) {
   /** Asks the owner of the running prompt to stop it, or cancels the paused one, and records that. */
   async function requestStop(client: Queryable, sessionId: string, told: Appended[]): Promise<void> {
     if (await prompts.requestStop(client, sessionId)) {
@@ -131,23 +148,43 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
     },
 
     /**
+     * Queues a prompt in a statement of its own, and tells the readers. Its run begins with that statement where nothing else is to
+     * do in the session, and this process has room. The prompt's id, also when the same message was queued before.
+     */
+    async accept({ id: sessionId, caller, prompt }: PromptTarget): Promise<string> {
+      const { given, message } = newPrompt(sessionId, caller, prompt)
+      const offer = taker?.offer(sessionId)
+      let accepted: Accepted | undefined
+      try {
+        accepted = await prompts.accept(pool, given, { message, mostWaiting: maxWaiting, taker: offer?.owner })
+        const { outcome, promptId, events, taken } = accepted
+        const refusal = refusals[outcome]
+        if (refusal) throw refusal()
+        if (outcome === 'known') return promptId
+        eventLog.tell({ sessionId, events })
+        if (!taken) wakeUps.send(pool, sessionId)
+        return given.id
+      } finally {
+        offer?.settle(accepted?.taken)
+      }
+    },
+
+    /**
      * Queues a prompt and announces it, in one statement unless it interrupts or has a schema: then inside a transaction. Its id, also when the
      * same message was queued before.
      */
     async enqueue(on: Queryable, target: PromptTarget, told: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
-      const { parts, model, system, messageId, outputSchema, mode = 'enqueue' } = prompt
-      const id = newId('msg')
-      const by = { principal: caller.principal, keyId: caller.key?.id }
-      const message = withId({ type: 'user.message', content: parts, prompt_id: id, model })
-      const given = { id, sessionId, parts, model, system, mode, messageId, ...by }
-      if (mode === 'interrupt') {
+      const { messageId, outputSchema } = prompt
+      const { given, message } = newPrompt(sessionId, caller, prompt)
+      const { id } = given
+      if (given.mode === 'interrupt') {
         await store.lock(on, sessionId)
         const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
         if (before !== undefined) return before
         await requestStop(on, sessionId, told)
       }
-      const { outcome, promptId, events } = await prompts.accept(on, given, message, maxWaiting)
+      const { outcome, promptId, events } = await prompts.accept(on, given, { message, mostWaiting: maxWaiting })
       const refusal = refusals[outcome]
       if (refusal) throw refusal()
       if (outcome === 'known') return promptId
@@ -164,7 +201,7 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
       const by = { principal: caller.principal, keyId: caller.key?.id }
       const given = { id, sessionId, parts: [], model, system: undefined, mode, messageId: undefined, ...by }
       const message = withId({ type: 'user.compact', prompt_id: id, model })
-      const { outcome, events } = await prompts.accept(client, given, message, maxWaiting)
+      const { outcome, events } = await prompts.accept(client, given, { message, mostWaiting: maxWaiting })
       const refusal = refusals[outcome]
       if (refusal) throw refusal()
       await prompts.setKind(client, id, 'compact')
@@ -173,6 +210,14 @@ export function createPromptQueue({ store, prompts, pauses, eventLog, wakeUps }:
       return id
     },
   }
+}
+
+/** The prompt as it is stored, and its message in the log. */
+function newPrompt(sessionId: string, { principal, key }: Caller, prompt: PromptWrite) {
+  const { parts, model, system, messageId, mode = 'enqueue' } = prompt
+  const id = newId('msg')
+  const message = withId({ type: 'user.message', content: parts, prompt_id: id, model })
+  return { given: { id, sessionId, parts, model, system, mode, messageId, principal, keyId: key?.id }, message }
 }
 
 const refusals: Partial<Record<Accepted['outcome'], () => AppError>> = {

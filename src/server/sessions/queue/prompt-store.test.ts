@@ -84,8 +84,10 @@ const given = {
   keyId: undefined,
 } as const
 const message = () => withId({ type: 'user.message', content: [{ type: 'text', text: 'with \u0000 in it' }] })
-const accept = (sessionId: string, more: Partial<NewPrompt> = {}, most = 100) =>
-  prompts.accept(pool, { ...given, id: newId('msg'), sessionId, messageId: undefined, ...more }, message(), most)
+const accept = (sessionId: string, more: Partial<NewPrompt> = {}, mostWaiting = 100, taker?: string) => {
+  const prompt = { ...given, id: newId('msg'), sessionId, messageId: undefined, ...more }
+  return prompts.accept(pool, prompt, { message: message(), mostWaiting, taker })
+}
 
 test('one message id can be queued once in a session, and again in another one', async () => {
   const [one, other] = [await storedSession(pool), await storedSession(pool)]
@@ -123,4 +125,40 @@ test('an interrupting prompt goes before those that wait, and all of them make t
     queue.map(prompt => prompt.id),
     [first, second],
   )
+})
+
+test('whoever stores the only prompt of a session takes it, and the run has begun', async () => {
+  const id = await storedSession(pool)
+  const { events, taken, promptId } = await accept(id, {}, 100, 'me')
+  assert.deepEqual(
+    events.map(({ seq, type, prompt_id, run_id }) => [seq, type, prompt_id, run_id]),
+    [
+      [1, 'user.message', undefined, undefined],
+      [2, 'session.status_running', promptId, taken?.first.run_id],
+    ],
+  )
+  assert.deepEqual([taken?.fence, taken?.session.next_seq, taken?.session.id, taken?.begun], [1, 2, id, events[1]])
+  const text = `
+    select s.lease_owner, s.lease_until > clock_timestamp() + interval '10 seconds' as is_held, s.next_seq::int,
+           p.state, p.run_id, p.started_at is not null as is_started
+    from sessions s join prompts p on p.session_id = s.id where s.id = $1`
+  const state = { state: 'running', run_id: taken?.first.run_id, is_started: true }
+  assert.deepEqual((await pool.query(text, [id])).rows, [{ lease_owner: 'me', is_held: true, next_seq: 3, ...state }])
+  const next = await prompts.next(id)
+  assert.deepEqual({ ...taken?.first, state: 'running' }, next)
+})
+
+test('a session in which something else is to do, or that somebody has, is not taken with a prompt', async () => {
+  const busy = await storedSession(pool)
+  await accept(busy)
+  const held = await storedSession(pool)
+  await pool.query(
+    `update sessions set lease_owner = 'other', lease_until = clock_timestamp() + interval '9 seconds' where id = $1`,
+    [held],
+  )
+  for (const id of [busy, held]) {
+    const { outcome, events, taken } = await accept(id, {}, 100, 'me')
+    assert.deepEqual([outcome, events.length, taken], ['accepted', 1, undefined])
+    assert.equal((await statesOf(id)).at(-1), 'waiting')
+  }
 })

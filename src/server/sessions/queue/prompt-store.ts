@@ -1,7 +1,18 @@
 import type { Pool } from 'pg'
 import type { SessionEvent } from '../../../contract/events.ts'
 import type { Prompt, PromptKind, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
-import { appended, columnsOf, type Hold, type NamedEvent, type Queryable, type StoredRow } from '../log/event-store.ts'
+import { newId } from '../../platform/ids.ts'
+import { leaseSeconds } from '../lease-time.ts'
+import {
+  appended,
+  columnsOf,
+  type Hold,
+  type NamedEvent,
+  type Queryable,
+  type StoredRow,
+  withId,
+} from '../log/event-store.ts'
+import type { RunRow } from '../session-store.ts'
 import type { EndedPrompt } from './prompt-ended.ts'
 
 /** Where a prompt stands in its queue, for the pages of `list`. */
@@ -53,17 +64,33 @@ export interface Accepted {
   readonly outcome: 'accepted' | 'known' | 'gone' | 'archived' | 'busy' | 'full'
   /** Of the prompt that has the message id. */
   readonly promptId: string
+  /** Its message, and the beginning of its run where that is `taken`. */
   readonly events: readonly SessionEvent[]
+  readonly taken: TakenAtOnce | undefined
+}
+
+/** A session whose lease was taken with the statement that queued a prompt, and in which that prompt runs now. */
+export interface TakenAtOnce extends Hold {
+  readonly first: QueuedPrompt
+  /** What the log says of the beginning. */
+  readonly begun: SessionEvent
+  /** As it was before its run began. */
+  readonly session: RunRow
 }
 
 interface AcceptedRow extends StoredRow {
   readonly outcome: Accepted['outcome']
   readonly prompt_id: string | null
+  readonly fence: number
+  /** In the row of the first event alone. */
+  readonly taken: RunRow | null
 }
 
-const notAccepted = { outcome: 'gone', prompt_id: null } as const
+const notAccepted = { outcome: 'gone', prompt_id: null, fence: 0, taken: null } as const
 
-const acceptText = 'select * from accept_prompt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)'
+const acceptText = `
+  select * from accept_prompt(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, interval '${leaseSeconds} seconds', $16, $17)`
 
 const columns =
   'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema'
@@ -101,6 +128,24 @@ const joinText = `
     union all select * from joined
   ) of_run order by position`
 
+/** A prompt as it is stored, while nobody has run it. */
+const asQueued = ({ id, sessionId, parts, model, system, mode, principal, keyId }: NewPrompt) => ({
+  id,
+  session_id: sessionId,
+  kind: 'prompt' as const,
+  parts,
+  model,
+  system: system ?? null,
+  output_schema: null,
+  mode,
+  state: 'waiting' as const,
+  principal,
+  key_id: keyId ?? null,
+  resumes: 0,
+  stop_requested: false,
+  ran_ms: 0,
+})
+
 /** Table `prompts`: the queue of each session. */
 export type PromptStore = ReturnType<typeof promptStore>
 
@@ -113,8 +158,15 @@ export function promptStore(pool: Pool) {
       return rows[0]?.id
     },
 
-    /** Queues a prompt, unless `mostWaiting` wait already, and appends its message to the log. */
-    async accept(on: Queryable, prompt: NewPrompt, message: NamedEvent, mostWaiting: number): Promise<Accepted> {
+    /**
+     * Queues a prompt, unless `mostWaiting` wait already, and appends its message to the log. For a `taker`, a process, it takes the lease
+     * of a session in which nothing else is to do, and begins the run.
+     */
+    async accept(
+      on: Queryable,
+      prompt: NewPrompt,
+      { message, mostWaiting, taker }: { message: NamedEvent; mostWaiting: number; taker?: string | undefined },
+    ): Promise<Accepted> {
       const { id, sessionId, parts, model, system, mode, messageId, principal, keyId } = prompt
       const values = [
         sessionId,
@@ -128,14 +180,20 @@ export function promptStore(pool: Pool) {
         keyId,
         mostWaiting,
       ]
+      const runId = newId('run')
+      const running = withId({ type: 'session.status_running', prompt_id: id, run_id: runId })
       const { rows } = await on.query<AcceptedRow>({
         name: 'accept_prompt',
         text: acceptText,
-        values: [...values, ...columnsOf([message])],
+        values: [...values, ...columnsOf([message]), taker, runId, running.id],
       })
-      const [{ outcome, prompt_id } = notAccepted] = rows
-      const events = outcome === 'accepted' ? appended(on, sessionId, [message], rows) : undefined
-      return { outcome, promptId: prompt_id ?? id, events: events ?? [] }
+      const [{ outcome, prompt_id, fence, taken: session } = notAccepted] = rows
+      const named = session ? [message, running] : [message]
+      const events = (outcome === 'accepted' && appended(on, sessionId, named, rows)) || []
+      const begun = events[1]
+      const first = { ...asQueued(prompt), run_id: runId }
+      const taken = session && begun && { sessionId, fence, first, begun, session: { ...session, next_seq: begun.seq } }
+      return { outcome, promptId: prompt_id ?? id, events, taken: taken ?? undefined }
     },
 
     /** Says what a prompt is that was accepted in this transaction. */
