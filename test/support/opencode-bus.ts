@@ -17,7 +17,8 @@ import { createLog } from '../../src/server/platform/log.ts'
 import { createEventLog } from '../../src/server/sessions/log/event-log.ts'
 import { eventStore } from '../../src/server/sessions/log/event-store.ts'
 import { LiveEvents } from '../../src/server/sessions/log/live-events.ts'
-import { sessionStore, toSession } from '../../src/server/sessions/session-store.ts'
+import { toSession } from '../../src/server/sessions/session-row.ts'
+import { sessionStore } from '../../src/server/sessions/session-store.ts'
 import { eventually } from './eventually.ts'
 
 interface Options {

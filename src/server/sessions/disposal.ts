@@ -2,7 +2,7 @@ import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { DisposalStore, Remains } from './disposal-store.ts'
-import { refsOf } from './session-store.ts'
+import { refsOf } from './session-row.ts'
 
 interface Deps {
   readonly store: DisposalStore

@@ -12,7 +12,7 @@ import type { LiveEvents } from './log/live-events.ts'
 import { lookUntil } from './log/look-until.ts'
 import { writeEventStream } from './log/stream.ts'
 import type { TicketStore } from './log/ticket-store.ts'
-import type { SessionRow } from './session-store.ts'
+import type { SessionRow } from './session-row.ts'
 import type { Sessions } from './sessions.ts'
 
 interface Deps {

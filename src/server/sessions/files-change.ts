@@ -4,7 +4,8 @@ import { transaction } from '../db/connect.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
-import type { SessionRow, SessionStore } from './session-store.ts'
+import type { SessionRow } from './session-row.ts'
+import type { SessionStore } from './session-store.ts'
 
 interface Deps {
   readonly pool: Pool

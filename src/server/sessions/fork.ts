@@ -12,7 +12,8 @@ import type { forkStore } from './fork-store.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { EventStore } from './log/event-store.ts'
 import type { HistoryStore } from './log/history-store.ts'
-import { type SessionRow, type SessionStore, toSession } from './session-store.ts'
+import { type SessionRow, toSession } from './session-row.ts'
+import type { SessionStore } from './session-store.ts'
 import type { Sessions } from './sessions.ts'
 
 interface Deps {

@@ -1,5 +1,6 @@
 import { Recent } from '../platform/recent.ts'
-import type { SessionRow, SessionStore } from './session-store.ts'
+import type { SessionRow } from './session-row.ts'
+import type { SessionStore } from './session-store.ts'
 
 /** What never changes of a session. */
 export type FixedFacts = Pick<SessionRow, 'id' | 'owner_id' | 'agent_id' | 'agent_version' | 'runtime'>

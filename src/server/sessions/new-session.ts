@@ -8,7 +8,7 @@ import type { MetadataMap } from '../platform/metadata.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
 import { modelWithoutName } from './prompt-model.ts'
-import type { NewSession } from './session-store.ts'
+import type { NewSession } from './session-row.ts'
 
 interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>

@@ -2,7 +2,7 @@ import type { Agent } from '../../contract/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import type { SessionRow } from './session-store.ts'
+import type { SessionRow } from './session-row.ts'
 
 interface Deps {
   readonly runtimes: Pick<RuntimeRegistry, 'find'>

@@ -14,8 +14,8 @@ import type { EventStore } from './log/event-store.ts'
 import type { createPromptAnswer } from './prompt-answer.ts'
 import type { PromptWrite } from './queue/prompt-queue.ts'
 import { promptKey } from './queue/prompt-store.ts'
-import type { SessionRow } from './session-store.ts'
-import { toManagedSession, toSession } from './session-store.ts'
+import type { SessionRow } from './session-row.ts'
+import { toManagedSession, toSession } from './session-row.ts'
 import type { Sessions } from './sessions.ts'
 
 interface Deps {

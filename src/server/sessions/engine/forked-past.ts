@@ -4,7 +4,7 @@ import type { RunPrompt, Runtime } from '../../runtimes/runtime.ts'
 import { whileHeld } from '../log/event-log.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { HistoryStore } from '../log/history-store.ts'
-import type { RunRow } from '../session-store.ts'
+import type { RunRow } from '../session-row.ts'
 import type { HeldSession } from './leases.ts'
 
 interface Deps {

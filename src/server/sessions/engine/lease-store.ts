@@ -5,7 +5,7 @@ import { newId } from '../../platform/ids.ts'
 import { leaseSeconds } from '../lease-time.ts'
 import { appended, type Hold } from '../log/event-store.ts'
 import { nextText, type QueuedPrompt, takesPart } from '../queue/prompt-store.ts'
-import { type RunRow, runColumns } from '../session-store.ts'
+import { type RunRow, runColumns } from '../session-row.ts'
 
 /** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
 export interface TakenLease extends Hold {

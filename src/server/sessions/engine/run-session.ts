@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
 import { failed, noCapabilities, type RunSession, type Runtime } from '../../runtimes/runtime.ts'
-import { type RunRow, refsOf } from '../session-store.ts'
+import { type RunRow, refsOf } from '../session-row.ts'
 
 /** What a runtime knows of a session: its own facts, and what it is of the agent whose version it runs. */
 export const toRunSession = (

@@ -6,7 +6,7 @@ import type { Runtime } from '../../runtimes/runtime.ts'
 import type { ReadyCheckpoint, Workspaces } from '../../workspaces/workspaces.ts'
 import { FenceLost, whileHeld } from '../log/event-log.ts'
 import type { Queryable } from '../log/event-store.ts'
-import type { RunRow } from '../session-store.ts'
+import type { RunRow } from '../session-row.ts'
 import type { HeldSession } from './leases.ts'
 import { leftOutWarning } from './workspace-words.ts'
 

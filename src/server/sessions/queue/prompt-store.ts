@@ -12,7 +12,7 @@ import {
   type StoredRow,
   withId,
 } from '../log/event-store.ts'
-import type { RunRow } from '../session-store.ts'
+import type { RunRow } from '../session-row.ts'
 import type { EndedPrompt } from './prompt-ended.ts'
 
 /** Where a prompt stands in its queue, for the pages of `list`. */
