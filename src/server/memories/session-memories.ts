@@ -53,10 +53,11 @@ export function createSessionMemories({ store, given, audit }: Deps) {
       const known = await given.given({ id, agent_id })
       if (known) return memoryBlock(chosen(known))
       const first = await forNewSession(agent_id)
-      await given.give(
+      const isNew = await given.give(
         id,
         first.map(memory => memory.id),
       )
+      if (isNew) return memoryBlock(first)
       // Another process may have noted something else before.
       return memoryBlock(chosen((await given.given({ id, agent_id })) ?? []))
     },

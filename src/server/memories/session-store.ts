@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Memory } from '../../contract/memories.ts'
+import { Recent } from '../platform/recent.ts'
 import { columns, type MemoryRow, order, toMemory } from './rows.ts'
 
 const candidatesText = `
@@ -24,13 +25,7 @@ export type SessionMemoryStore = ReturnType<typeof sessionMemoryStore>
 
 export function sessionMemoryStore(pool: Pool) {
   /** Sessions for which it was noted that they are given nothing, which stays so. */
-  const without = new Set<string>()
-
-  function noteWithout(id: string): void {
-    without.add(id)
-    const [oldest] = without
-    if (without.size > mostWithout && oldest !== undefined) without.delete(oldest)
-  }
+  const without = new Recent<true>(mostWithout)
 
   return {
     /** The first `limit` that are enabled and not longer than `maxBytes`, in the order of injection. */
@@ -38,22 +33,25 @@ export function sessionMemoryStore(pool: Pool) {
       agentId: string,
       { maxBytes, limit }: { readonly maxBytes: number; readonly limit: number },
     ): Promise<Memory[]> {
-      return (await pool.query<MemoryRow>(candidatesText, [agentId, maxBytes, limit])).rows.map(toMemory)
+      const query = { name: 'memories_to_give', text: candidatesText, values: [agentId, maxBytes, limit] }
+      return (await pool.query<MemoryRow>(query)).rows.map(toMemory)
     },
 
     /** What the session was given, as far as it is there and enabled; undefined when nothing was noted yet. */
     async given({ id, agent_id }: { readonly id: string; readonly agent_id: string }): Promise<Memory[] | undefined> {
-      if (without.has(id)) return []
+      if (without.get(id)) return []
       const query = { name: 'given_memories', text: givenText, values: [id, agent_id] }
       const { rows } = await pool.query<(MemoryRow | NoMemory) & { readonly is_empty: boolean }>(query)
-      if (rows[0]?.is_empty) noteWithout(id)
+      if (rows[0]?.is_empty) without.set(id, true)
       return rows.length === 0 ? undefined : rows.filter(row => row.id !== null).map(toMemory)
     },
 
-    /** Notes what the session is given, unless that was noted before. */
-    async give(sessionId: string, memoryIds: readonly string[]): Promise<void> {
+    /** Notes what the session is given; false when that was noted before. */
+    async give(sessionId: string, memoryIds: readonly string[]): Promise<boolean> {
       const text = 'insert into session_memories (session_id, memory_ids) values ($1, $2) on conflict do nothing'
-      await pool.query(text, [sessionId, memoryIds])
+      const { rowCount } = await pool.query({ name: 'give_memories', text, values: [sessionId, memoryIds] })
+      if (rowCount === 1 && memoryIds.length === 0) without.set(sessionId, true)
+      return rowCount === 1
     },
   }
 }

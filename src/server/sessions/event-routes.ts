@@ -12,7 +12,6 @@ import type { LiveEvents } from './log/live-events.ts'
 import { lookUntil } from './log/look-until.ts'
 import { writeEventStream } from './log/stream.ts'
 import type { TicketStore } from './log/ticket-store.ts'
-import type { SessionRow } from './session-row.ts'
 import type { Sessions } from './sessions.ts'
 
 interface Deps {
@@ -43,13 +42,6 @@ const pastTheEnd = Number.MAX_SAFE_INTEGER
 export function serveEvents(app: FastifyInstance, deps: Deps): void {
   const { sessions, store, live, tickets, keys, slots, shutdown } = deps
 
-  /** The session that the caller may see, as long as its log is there. */
-  async function withLog(id: string, caller: Caller): Promise<SessionRow> {
-    const session = await sessions.find(id, caller)
-    if (session.purged_at) throw notFound('session', id)
-    return session
-  }
-
   /** The page that `look` finds, after up to `seconds` if it is empty at first. */
   async function awaited(look: () => Promise<ListPage>, { id, seconds, caller, gone }: Wait): Promise<ListPage> {
     const release = slots.take(caller)
@@ -68,7 +60,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
   }
 
   bind(app, eventRoutes.list, async ({ params, query }, caller, { signal: gone }) => {
-    const { id, deleted_at } = await withLog(params.session_id, caller)
+    const { id, deleted_at } = await sessions.withLog(params.session_id, caller)
     const { order = 'asc', limit = defaultLimit, wait = 0 } = query
     if (wait > 0 && order === 'desc') throw invalid('wait is for events to come: it goes with order asc')
     const after = Number(query.after ?? query.page ?? (order === 'asc' ? 0 : pastTheEnd))
@@ -85,7 +77,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
   }))
 
   bind(app, eventRoutes.ticket, async ({ params }, caller) => {
-    const { id } = await withLog(params.session_id, caller)
+    const { id } = await sessions.withLog(params.session_id, caller)
     return tickets.issue(id, caller)
   })
 
@@ -98,7 +90,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
     async handler(request, reply) {
       const id = (request.params as { session_id: string }).session_id
       const asked = request.query as StreamQuery
-      const session = await withLog(id, request.caller)
+      const session = await sessions.withLog(id, request.caller)
       const after = await positionOf(request, asked, session.id)
       const release = slots.take(request.caller)
       const watched = keys.watch(request.caller)

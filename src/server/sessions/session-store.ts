@@ -27,6 +27,9 @@ export interface SessionFilter {
   readonly limit: number
 }
 
+/** What a reader of the log has to know. */
+export type SessionWithLog = Pick<SessionRow, 'id' | 'deleted_at'>
+
 const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
 
 // No function that is volatile: the database would then work all rows out before it takes a page of them.
@@ -78,6 +81,14 @@ export function sessionStore(pool: Pool) {
         values: [id, owner],
       })
       return rows[0]
+    },
+
+    /** The session, as long as its log can be read; undefined when `owner` has none with that id. */
+    async withLog(id: string, owner?: string): Promise<SessionWithLog | undefined> {
+      const text = `
+        select id, deleted_at from sessions
+        where id = $1 and ($2::text is null or owner_id = $2) and purged_at is null`
+      return (await pool.query<SessionWithLog>({ name: 'session_with_log', text, values: [id, owner] })).rows[0]
     },
 
     /** What a run of the session needs; undefined when the session is gone. */

@@ -23,7 +23,7 @@ import { modelOfSession } from './prompt-model.ts'
 import type { Halt, Halted, PromptQueue, PromptWrite } from './queue/prompt-queue.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
 import { type SessionRow, toSession } from './session-row.ts'
-import type { SessionStore } from './session-store.ts'
+import type { SessionStore, SessionWithLog } from './session-store.ts'
 import type { Approvals } from './waits/approvals.ts'
 import { withRoom } from './with-room.ts'
 
@@ -124,6 +124,13 @@ export function createSessions(deps: Deps) {
       return row
     },
 
+    /** The same, as long as its log can be read. */
+    async withLog(id: string, caller: Caller): Promise<SessionWithLog> {
+      const found = await store.withLog(id, caller.ownerScope)
+      if (!found) throw notFound('session', id)
+      return found
+    },
+
     /** Checks a creation body as `create` does, and stores nothing. What the session would run on. */
     async check(body: SessionCreate, caller: Caller): Promise<string> {
       return (await planSession(deps, body, caller)).session.runtime
@@ -175,6 +182,7 @@ export function createSessions(deps: Deps) {
           return toSession(row)
         }),
       )
+      if (session.id === id) known.keep(id, plan.session)
       return { session, ignored: plan.ignored }
     },
 
