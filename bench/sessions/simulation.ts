@@ -9,7 +9,7 @@ export interface Installation {
   readonly processMs: number
   readonly databaseMs: number
   readonly databaseCores: number
-  /** Commits of a turn that wait for the disk. */
+  /** Commits of a turn that wait for the disk, at least 2. */
   readonly commits: number
   /** Time of one flush, in milliseconds. All commits that wait when it begins share it. */
   readonly flushMs: number
@@ -46,26 +46,30 @@ export function simulate(installation: Installation, random: () => number): Simu
   const accepted: number[] = []
   let turns = 0
 
+  /** Work of the process, then of the database, then a flush. */
+  function round(node: Station, then: Then): void {
+    const stored = () => database.work(around(databaseMs / commits), () => disk.flush(then))
+    node.work(around(processMs / commits), stored)
+  }
+
   function begin(node: Station): void {
     const startedAt = clock.now()
-    round(node, 1, () => {
+    round(node, () => {
       if (clock.now() > warmUpMs) accepted.push(clock.now() - startedAt)
+      goOn(node, 2)
     })
   }
 
-  function round(node: Station, number: number, onAccepted: () => void): void {
-    node.work(around(processMs / commits), () =>
-      database.work(around(databaseMs / commits), () =>
-        disk.flush(() => {
-          if (number === 1) onAccepted()
-          if (number === commits) {
-            if (clock.now() > warmUpMs) turns++
-            begin(node)
-          } else if (number === commits - 1) clock.after(around(modelMs), () => round(node, number + 1, onAccepted))
-          else round(node, number + 1, onAccepted)
-        }),
-      ),
-    )
+  function goOn(node: Station, number: number): void {
+    const isLast = number >= commits
+    const next = () => round(node, () => (isLast ? end(node) : goOn(node, number + 1)))
+    if (isLast) clock.after(around(modelMs), next)
+    else next()
+  }
+
+  function end(node: Station): void {
+    if (clock.now() > warmUpMs) turns++
+    begin(node)
   }
 
   for (const node of nodes) {
