@@ -12,6 +12,8 @@ const most = 10_000
  * What never changes of the sessions that callers have spoken to here, so that a prompt is accepted without a look at its
  * session: the statement that stores it finds out whether that is still there.
  */
+export type KnownSessions = ReturnType<typeof createKnownSessions>
+
 export function createKnownSessions(store: Pick<SessionStore, 'find'>) {
   const known = new Recent<FixedFacts>(most)
 

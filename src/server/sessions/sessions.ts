@@ -2,49 +2,39 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import type { SentEvent, SessionEvent } from '../../contract/events.ts'
-import type { SessionCreate } from '../../contract/new-sessions.ts'
-import type { Prompt, PromptMode, PromptPart } from '../../contract/prompts.ts'
+import type { Prompt, PromptMode } from '../../contract/prompts.ts'
 import type { Session, SessionStatus } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
-import type { BudgetStore } from '../budgets/store.ts'
-import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { type MetadataMap, patched } from '../platform/metadata.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
-import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import { ignoredWarning } from './ignored-warning.ts'
+import { type CreationDeps, createCreation } from './creation.ts'
 import { createKnownSessions, type FixedFacts } from './known-sessions.ts'
-import type { Appended, EventLog } from './log/event-log.ts'
-import { planSession, type SessionPlan } from './new-session.ts'
 import { modelOfSession } from './prompt-model.ts'
-import type { Halt, Halted, PromptQueue, PromptWrite } from './queue/prompt-queue.ts'
+import type { Halt, Halted, PromptWrite } from './queue/prompt-queue.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
 import { type SessionRow, toSession } from './session-row.ts'
-import type { SessionStore, SessionWithLog } from './session-store.ts'
+import type { SessionWithLog } from './session-store.ts'
+import { createChanging } from './told-changes.ts'
 import type { Approvals } from './waits/approvals.ts'
 import { withRoom } from './with-room.ts'
 
-interface Deps {
+interface Deps extends CreationDeps {
   readonly pool: Pool
-  readonly store: SessionStore
   readonly prompts: PromptStore
-  readonly eventLog: EventLog
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
-  readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly approvals: Pick<Approvals, 'decideWithin' | 'closeWithin'>
-  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal' | 'findings'>
-  readonly queue: PromptQueue
   readonly resultSchemas: Pick<ResultSchemas, 'refusal'>
-  readonly defaultModel: () => string
   /** Stops what runs for a deleted session in this process, and removes what its runtime keeps of it. */
   readonly dispose: (sessionId: string) => Promise<void>
   /** Deletes the files of a session when the database cannot write for want of room. False when that is not why. */
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
 }
 
+export type { Started } from './creation.ts'
 export type { Halted } from './queue/prompt-queue.ts'
 
 /** The rules of sessions: creation, the queue, interruption and deletion. */
@@ -53,6 +43,8 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions(deps: Deps) {
   const { pool, store, prompts, eventLog, queue } = deps
   const known = createKnownSessions(store)
+  const changing = createChanging(pool, eventLog)
+  const creation = createCreation(deps, { changing, known })
 
   /** The session that the caller may see and that was not deleted. */
   async function open(id: string, caller: Caller): Promise<SessionRow> {
@@ -75,32 +67,6 @@ export function createSessions(deps: Deps) {
     if (refusal !== undefined) throw invalid(`output_schema ${refusal}`)
   }
 
-  /** Adds the session with its first messages. */
-  async function add(client: PoolClient, plan: SessionPlan, first: First): Promise<void> {
-    const { session, metadata, model, budgetUsd, ignored } = plan
-    const { id } = session
-    await store.insert(client, session)
-    if (Object.keys(metadata).length > 0) await store.setMetadata(client, id, metadata)
-    await first.begin?.(id)
-    if (budgetUsd !== undefined) {
-      const limits = { max_usd: String(budgetUsd), ...noLimits }
-      await deps.budgets.setLimits(client, { scope: 'session', scope_id: id }, limits)
-    }
-    const { caller, told } = first
-    if (ignored.length > 0) {
-      told.push(await eventLog.appendByCaller(client, id, [ignoredWarning(session.runtime, ignored)]))
-    }
-    for (const parts of first.messages) await queue.enqueue(client, { id, caller, prompt: { parts, model } }, told)
-  }
-
-  /** Runs `work` in a transaction; readers hear of the events it pushed to `told` after the commit. */
-  async function changing<T>(work: (client: PoolClient, told: Appended[]) => Promise<T>): Promise<T> {
-    const told: Appended[] = []
-    const result = await transaction(pool, client => work(client, told))
-    for (const appended of told) eventLog.tell(appended)
-    return result
-  }
-
   /** `work` writes what the engine does not look at; the fields that it answers are told as `session.updated`. */
   async function revise(id: string, caller: Caller, work: Revision): Promise<void> {
     await open(id, caller)
@@ -114,6 +80,7 @@ export function createSessions(deps: Deps) {
   }
 
   return {
+    ...creation,
     open,
     revise,
 
@@ -131,60 +98,8 @@ export function createSessions(deps: Deps) {
       return found
     },
 
-    /** Checks a creation body as `create` does, and stores nothing. What the session would run on. */
-    async check(body: SessionCreate, caller: Caller): Promise<string> {
-      return (await planSession(deps, body, caller)).session.runtime
-    },
-
-    /**
-     * A prompt for the session `goOn`, or for a new one when that is not there, inside a transaction of the caller's, who
-     * calls `tell` after the commit.
-     */
-    async startWithin(client: PoolClient, { body, caller, goOn }: Start): Promise<Started> {
-      const agents = deps.agents.within(client)
-      const plan = await planSession({ ...deps, agents }, body, caller)
-      const { session, model } = plan
-      const told: Appended[] = []
-      const before = goOn === undefined ? undefined : await store.find(goOn, caller.ownerScope, client)
-      const id = before && !before.deleted_at ? before.id : session.id
-      if (id === session.id) await add(client, plan, { caller, told, messages: [] })
-      const promptId = await queue.enqueue(client, { id, caller, prompt: { parts: textOf(body.prompt), model } }, told)
-      return { sessionId: id, promptId, tell: () => told.forEach(eventLog.tell) }
-    },
-
-    /** A session with its first messages, inside a transaction of the caller's, who calls `tell` after the commit. */
-    async createWithin(client: PoolClient, { body, caller, messages, owner, begin }: NewWithin) {
-      const agents = deps.agents.within(client)
-      const plan = ownedBy(owner, await planSession({ ...deps, agents }, body, caller))
-      const told: Appended[] = []
-      await add(client, plan, { caller, told, messages, begin })
-      const { id, runtime } = plan.session
-      return { id, runtime, ignored: plan.ignored, tell: () => told.forEach(eventLog.tell) }
-    },
-
     /** Those of the given sessions that the caller may see and that were not deleted. */
     among: (ids: readonly string[], caller: Caller): Promise<SessionRow[]> => store.among(ids, caller.ownerScope),
-
-    /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
-    async create(
-      body: SessionCreate,
-      caller: Caller,
-      idempotency: Idempotency | undefined,
-    ): Promise<{ session: Session; ignored: readonly string[] }> {
-      const plan = await planSession(deps, body, caller)
-      const { id } = plan.session
-      const messages = body.prompt === undefined ? [] : [textOf(body.prompt)]
-      const session = await changing((client, told) =>
-        once(sqlOfClient(client), idempotency, async () => {
-          await add(client, plan, { caller, told, messages })
-          const row = await store.find(id, undefined, client)
-          if (!row) throw new Error(`session ${id} is not there right after its creation`)
-          return toSession(row)
-        }),
-      )
-      if (session.id === id) known.keep(id, plan.session)
-      return { session, ignored: plan.ignored }
-    },
 
     /** Queues a prompt; resolves after the commit. The prompt's id, the same for a repeated message id or key. */
     async prompt(id: string, prompt: PromptWrite, { caller, idempotency }: By): Promise<string> {
@@ -302,55 +217,12 @@ interface SessionUpdate {
   readonly metadata?: Readonly<Record<string, string | null>> | null | undefined
 }
 
-interface Start {
-  readonly body: SessionCreate & { readonly prompt: string }
-  readonly caller: Caller
-  /** A session that takes the prompt, while it is there. */
-  readonly goOn?: string | undefined
-}
-
-interface NewWithin {
-  readonly body: SessionCreate
-  readonly caller: Caller
-  readonly messages: readonly (readonly PromptPart[])[]
-  /** Whose it is; of an agent of somebody else it cannot be. By default the agent's owner, or the caller. */
-  readonly owner?: string
-  /** Stores what the session begins with, before its first event. */
-  readonly begin?: (id: string) => Promise<void>
-}
-
-interface First {
-  readonly caller: Caller
-  readonly told: Appended[]
-  readonly messages: readonly (readonly PromptPart[])[]
-  readonly begin?: NewWithin['begin']
-}
-
-function ownedBy(owner: string | undefined, plan: SessionPlan): SessionPlan {
-  const { session } = plan
-  if (owner === undefined || owner === session.owner_id) return plan
-  if (session.agent_id !== '') throw invalid('agent_id must be an agent of the owner of the session')
-  return { ...plan, session: { ...session, owner_id: owner } }
-}
-
-const textOf = (text: string): PromptPart[] => [{ type: 'text', text }]
-
 type Revision = (client: PoolClient, session: Session) => Promise<object | undefined>
-
-/** A prompt that was queued. */
-export interface Started {
-  readonly sessionId: string
-  readonly promptId: string
-  /** Tells the readers of this process; others hear by NOTIFY. */
-  readonly tell: () => void
-}
 
 const modes: readonly PromptMode[] = ['enqueue', 'reject', 'interrupt', 'steer']
 
 /** Agents are checked when they are written; those of older releases may have anything there. */
 const modeIn = (config: Agent['config'] | undefined) => modes.find(mode => mode === config?.['busy_mode'])
-
-const noLimits = { soft_usd: null, duration: null, rpm_limit: null, tpm_limit: null, max_parallel: null } as const
 
 interface By {
   readonly caller: Caller
