@@ -92,7 +92,9 @@ export class Runner {
   /** The session begins here when the statement that stores its prompt takes it for this process. */
   readonly offer = (sessionId: string): Offer | undefined => {
     const { leases } = this.#deps
-    if (this.#isDraining || this.#active.has(sessionId) || this.#free <= 0) return undefined
+    if (this.#isDraining || this.#active.has(sessionId)) return undefined
+    // Those that wait for room go first.
+    if (this.#free <= 0 || !this.#backlog.isEmpty) return undefined
     const takenAt = performance.now()
     const { promise, resolve } = Promise.withResolvers<HeldSession | undefined>()
     this.#begin(sessionId, promise, true)
