@@ -17,7 +17,7 @@ const nouns = [
   'tools/(tool|toolset)',
   'usage/(usage|store)',
   'vault/vault',
-  'workspaces/(workspaces|limits)',
+  'workspaces/(workspaces|limits|files)',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 
 /** @type {import('dependency-cruiser').IConfiguration} */

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { route } from './route.ts'
 import { JsonObject } from './schemas.ts'
 import { OpencodeMessage } from './sessions.ts'
@@ -29,6 +29,58 @@ export const OpencodeStatus = Type.Object({ type: Type.Union([Type.Literal('idle
 const SessionPath = Type.Object({ session_id: Type.String() })
 const common = { access: 'key', errorShape: 'nested' } as const
 const Nothing = Type.Array(JsonObject, { maxItems: 0 })
+
+const FilePath = Type.String({ maxLength: 4_096, description: 'From the folder of the session’s files on' })
+const FileNode = Type.Object({
+  name: Type.String(),
+  path: Type.String(),
+  absolute: Type.String(),
+  type: Type.Union([Type.Literal('file'), Type.Literal('directory')]),
+  ignored: Type.Boolean(),
+})
+
+/** A line of a file in which a text was found. Offsets are bytes. */
+const TextMatch = Type.Object({
+  path: Type.Object({ text: Type.String() }),
+  lines: Type.Object({ text: Type.String() }),
+  line_number: Type.Integer(),
+  absolute_offset: Type.Integer(),
+  submatches: Type.Array(
+    Type.Object({ match: Type.Object({ text: Type.String() }), start: Type.Integer(), end: Type.Integer() }),
+  ),
+})
+export type TextMatch = Static<typeof TextMatch>
+
+/** A GET of the files of one session. */
+const ofFiles = <
+  const Id extends string,
+  const Path extends `/${string}`,
+  S extends TSchema,
+  Q extends TProperties,
+>(spec: {
+  id: Id
+  path: Path
+  query: Q
+  answer: S
+  summary: string
+}) => {
+  const { id, path, query, answer, summary } = spec
+  const place = {
+    workspace: Type.Optional(
+      Type.String({ maxLength: 200, description: 'The session whose files are meant; without it there are none' }),
+    ),
+    directory: Type.Optional(Type.String({ maxLength: 4_096 })),
+  }
+  return route({
+    ...common,
+    id: `opencode.${id}` as const,
+    method: 'GET',
+    path,
+    query: Type.Object({ ...place, ...query }),
+    responses: { 200: answer },
+    summary,
+  })
+}
 
 /** A GET without parameters. */
 const read = <const Id extends string, const Path extends `/${string}`, S extends TSchema>(spec: {
@@ -195,21 +247,57 @@ export const opencodeRoutes = {
     summary: 'Take a line of a client’s log; it is not kept',
   }),
   commands: read({ id: 'commands', path: '/command', answer: Nothing, summary: 'Commands: there are none' }),
-  files: read({ id: 'files', path: '/file', answer: Nothing, summary: 'Files of a folder: none are shown' }),
-  fileContent: read({
+  files: ofFiles({
+    id: 'files',
+    path: '/file',
+    query: { path: Type.Optional(FilePath) },
+    answer: Type.Array(FileNode),
+    summary: 'What lies in a folder of a session’s files',
+  }),
+  fileContent: ofFiles({
     id: 'file_content',
     path: '/file/content',
-    answer: Type.Object({ type: Type.Literal('text'), content: Type.Literal('') }),
-    summary: 'The content of a file: none is shown',
+    query: { path: Type.Optional(FilePath) },
+    answer: Type.Object({
+      type: Type.Union([Type.Literal('text'), Type.Literal('binary')]),
+      content: Type.String(),
+      encoding: Type.Optional(Type.Literal('base64')),
+    }),
+    summary: 'The content of a file of a session',
   }),
-  fileStatus: read({
+  fileStatus: ofFiles({
     id: 'file_status',
     path: '/file/status',
-    answer: Nothing,
-    summary: 'Changed files: none are shown',
+    query: {},
+    answer: Type.Array(
+      Type.Object({
+        path: Type.String(),
+        added: Type.Integer({ description: 'Lines' }),
+        removed: Type.Integer({ description: 'Lines' }),
+        status: Type.Union([Type.Literal('added'), Type.Literal('deleted'), Type.Literal('modified')]),
+      }),
+    ),
+    summary: 'Files of a session that have changed since it began',
   }),
-  findText: read({ id: 'find_text', path: '/find', answer: Nothing, summary: 'Text in files: none is found' }),
-  findFiles: read({ id: 'find_files', path: '/find/file', answer: Nothing, summary: 'Files by name: none are found' }),
+  findText: ofFiles({
+    id: 'find_text',
+    path: '/find',
+    query: { pattern: Type.Optional(Type.String({ maxLength: 1_000, description: 'A text; no regular expression' })) },
+    answer: Type.Array(TextMatch),
+    summary: 'Lines of a session’s files that hold a text, the first 100',
+  }),
+  findFiles: ofFiles({
+    id: 'find_files',
+    path: '/find/file',
+    query: {
+      query: Type.Optional(Type.String({ maxLength: 1_000, description: 'Words that the path holds' })),
+      type: Type.Optional(Type.Union([Type.Literal('file'), Type.Literal('directory')])),
+      dirs: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 100 })),
+    },
+    answer: Type.Array(Type.String()),
+    summary: 'Paths of a session’s files by words in them',
+  }),
   findSymbols: read({ id: 'find_symbols', path: '/find/symbol', answer: Nothing, summary: 'Symbols: none are found' }),
   vcs: read({ id: 'vcs', path: '/vcs', answer: JsonObject, summary: 'The branch: there is none' }),
   mcp: read({ id: 'mcp', path: '/mcp', answer: JsonObject, summary: 'MCP servers of the client: none' }),

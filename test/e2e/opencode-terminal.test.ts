@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -66,5 +65,7 @@ test('DD2: opencode attach, in a terminal, sends what is typed and shows the ans
   } catch (error) {
     throw new Error(`the terminal shows:\n${shown}\n${service.logs().slice(-3_000)}`, { cause: error })
   }
-  assert.match(service.logs(), /"path":"\/session\/[^"]+\/(message|prompt_async)"/)
+  // The request is logged once it is answered, which the screen may be ahead of.
+  const isLogged = () => /"path":"\/session\/[^"]+\/(message|prompt_async)"/.test(service.logs())
+  await eventually(isLogged, { what: 'the request in the log' })
 })

@@ -91,6 +91,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
 
   return {
     live,
+    hasPeers: () => heard.hasPeers(),
     /** What is written to each reader, in the order in which they came. */
     answers,
     /** Appends to the log of a session as a call to this process does. */

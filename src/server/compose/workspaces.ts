@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
+import type { Caller } from '../http/caller.ts'
+import { serveOpencodeFiles } from '../opencode/file-routes.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
@@ -8,6 +10,7 @@ import type { EventStore } from '../sessions/log/event-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { blobStore } from '../workspaces/blob-store.ts'
 import { createBlobs } from '../workspaces/blobs.ts'
+import { changesBetween } from '../workspaces/changes.ts'
 import { checkpointStore } from '../workspaces/checkpoint-store.ts'
 import { type ChangeFiles, createFileWrites } from '../workspaces/file-writes.ts'
 import { createFiles } from '../workspaces/files.ts'
@@ -60,7 +63,16 @@ export function composeWorkspaces(needs: Needs) {
     composeFiles({ sessions, events, changeFiles }: FileNeeds) {
       const files = createFiles({ sessions, events, checkpoints, blobs })
       const writes = createFileWrites({ open: sessions.open, changeFiles, checkpoints, blobRows, blobs, limits })
-      return { serve: (app: FastifyInstance) => serveFiles(app, { files, writes }) }
+      const changesOf = async (id: string, caller: Caller) => {
+        const [from, to] = [await files.snapshot(id, 'start', caller), await files.snapshot(id, undefined, caller)]
+        return (await changesBetween(files, from, to)).data
+      }
+      return {
+        serve(app: FastifyInstance) {
+          serveFiles(app, { files, writes })
+          serveOpencodeFiles(app, { files, changesOf })
+        },
+      }
     },
   }
 }

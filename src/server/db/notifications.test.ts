@@ -41,6 +41,8 @@ async function started(t: TestContext, owner: string) {
 test('what is sent on a channel is heard by every listener, and nothing else', async t => {
   const { notifications, heard } = await started(t, 'a')
   const other = await started(t, 'b')
+  // Its greeting may still be on the way.
+  assert.ok(await notifications.hasPeers())
   await notify('old_news', 'not for us')
   notifications.send('news', 'one')
   await eventually(() => heard.length === 1 && other.heard.length === 1)

@@ -133,6 +133,7 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
     const answer = current ? findPeers(current.client, siblings).catch(() => true) : true
     const found = await Promise.race([answer, pause(peersMs, enough.signal).then(() => true)])
     enough.abort()
+    if (found && siblings.length === 0) isAlone = false
     return found
   }
 

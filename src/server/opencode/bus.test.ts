@@ -61,6 +61,8 @@ const wordsOf = (told: readonly Told[], id: string) =>
 
 test('what one replica writes is told by every other, each event once and in the order of its session', async t => {
   const replicas = await Promise.all([1, 2].map(() => startBusReplica(t, { ...database, pollMs: 30 })))
+  // Each begins as if it were alone, until it has heard of the other.
+  for (const { hasPeers } of replicas) assert.ok(await hasPeers())
   const [here, there] = replicas
   assert.ok(here && there)
   const readers = await Promise.all(replicas.map(replica => replica.watch()))

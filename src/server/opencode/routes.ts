@@ -136,9 +136,7 @@ function serveCatalogue(app: FastifyInstance, { gateway, runtimes, agents }: Ope
 
 /** What clients ask for and this server has nothing of. */
 function serveNothing(app: FastifyInstance): void {
-  const { commands, files, fileStatus, findText, findFiles, findSymbols } = opencodeRoutes
-  for (const route of [commands, files, fileStatus, findText, findFiles, findSymbols]) bind(app, route, async () => [])
-  bind(app, opencodeRoutes.fileContent, async () => ({ type: 'text' as const, content: '' as const }))
+  for (const route of [opencodeRoutes.commands, opencodeRoutes.findSymbols]) bind(app, route, async () => [])
   bind(app, opencodeRoutes.vcs, async () => ({ branch: '' }))
   bind(app, opencodeRoutes.mcp, async () => ({}))
   bind(app, opencodeRoutes.log, async () => true)
