@@ -248,3 +248,12 @@ test('what was begun before, or waits for something, does not begin with a lease
   const lease = await leases.take(held, 'me')
   assert.deepEqual([lease?.begun, lease?.first], [undefined, null])
 })
+
+test('a lease that an owner does not know of is given back, and no other', async () => {
+  const id = await session()
+  await leases.take(id, 'me')
+  await leases.disown(id, 'other')
+  assert.equal(await leases.take(id, 'next'), undefined)
+  await leases.disown(id, 'me')
+  assert.equal((await leases.take(id, 'next'))?.wasAbandoned, false)
+})

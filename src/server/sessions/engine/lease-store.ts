@@ -191,6 +191,15 @@ export function leaseStore(pool: Pool) {
       await pool.query({ name: 'hand_over', text: handOverText, values: [sessionId, fence] })
     },
 
+    /** Gives back the lease that an owner may have without knowing it. */
+    async disown(sessionId: string, owner: string): Promise<void> {
+      const text = `
+        update sessions
+        set lease_owner = null, lease_until = null, sandbox_status = ${sandboxAtRest}, due_at = session_due(id)
+        where id = $1 and lease_owner = $2`
+      await pool.query(text, [sessionId, owner])
+    },
+
     /**
      * Ends the leases of owners whose process is gone, so that nobody has to wait for them to expire. A process that only
      * lost its connection goes on renewing: `silentForMs` spares leases that were renewed since. The owner's name stays

@@ -98,7 +98,29 @@ export class Runner {
     const takenAt = performance.now()
     const { promise, resolve } = Promise.withResolvers<HeldSession | undefined>()
     this.#begin(sessionId, promise, true)
-    return { owner: leases.owner, settle: taken => resolve(taken && leases.adopt(taken, takenAt)) }
+    return {
+      owner: leases.owner,
+      settle: taken => {
+        if (taken === 'unknown') void this.#disown(sessionId).finally(() => resolve(undefined))
+        else resolve(taken && leases.adopt(taken, takenAt))
+      },
+    }
+  }
+
+  /** Nobody renews a lease that its owner does not know of: it is given back, and taken anew. */
+  async #disown(sessionId: string): Promise<void> {
+    const { leases, leaseStore, log } = this.#deps
+    while (!this.#isDraining) {
+      try {
+        await leaseStore.disown(sessionId, leases.owner)
+        this.#wokenAgain.add(sessionId)
+        return
+      } catch (cause) {
+        log.debug({ err: cause, session_id: sessionId }, 'a lease that may be ours could not be given back yet')
+        if (!(cause instanceof DatabaseUnavailable)) return
+        await pause(handOverRetryMs, this.#draining.signal)
+      }
+    }
   }
 
   /** Looks for work now: hints may have been lost. */

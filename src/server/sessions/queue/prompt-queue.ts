@@ -74,8 +74,8 @@ export interface Taker {
 export interface Offer {
   /** The process that takes it. */
   readonly owner: string
-  /** Call it once, in any case: with undefined when the session was not taken. */
-  settle(taken: TakenAtOnce | undefined): void
+  /** Call it once, in any case: with undefined when the session was not taken, `unknown` when the database did not say. */
+  settle(taken: TakenAtOnce | 'unknown' | undefined): void
 }
 
 const maxWaiting = 100
@@ -154,10 +154,11 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     async accept({ id: sessionId, caller, prompt }: PromptTarget): Promise<string> {
       const { given, message } = newPrompt(sessionId, caller, prompt)
       const offer = taker?.offer(sessionId)
-      let accepted: Accepted | undefined
+      let taken: TakenAtOnce | 'unknown' | undefined = 'unknown'
       try {
-        accepted = await prompts.accept(pool, given, { message, mostWaiting: maxWaiting, taker: offer?.owner })
-        const { outcome, promptId, events, taken } = accepted
+        const accepted = await prompts.accept(pool, given, { message, mostWaiting: maxWaiting, taker: offer?.owner })
+        taken = accepted.taken
+        const { outcome, promptId, events } = accepted
         const refusal = refusals[outcome]
         if (refusal) throw refusal()
         if (outcome === 'known') return promptId
@@ -165,7 +166,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
         if (!taken) wakeUps.send(pool, sessionId)
         return given.id
       } finally {
-        offer?.settle(accepted?.taken)
+        offer?.settle(taken)
       }
     },
 

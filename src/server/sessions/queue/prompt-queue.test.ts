@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Caller } from '../../http/caller.ts'
+import { type AppError, DatabaseUnavailable } from '../../platform/errors.ts'
+import { createPromptQueue, type Offer } from './prompt-queue.ts'
+import type { Accepted, PromptStore, TakenAtOnce } from './prompt-store.ts'
+
+const caller = { principal: 'ana', key: undefined } as unknown as Caller
+const target = { id: 'ses_1', caller, prompt: { parts: [], model: 'demo' } }
+const taken = { sessionId: 'ses_1', fence: 1 } as TakenAtOnce
+const accepted: Accepted = { outcome: 'accepted', promptId: 'msg_1', events: [], taken: undefined }
+
+/** A queue whose prompts are stored by `accept`; what it offered, told and woke. */
+function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, hasRoom = true) {
+  const settled: Parameters<Offer['settle']>[0][] = []
+  const said: string[] = []
+  const prompts = {
+    accept: (_on: unknown, _prompt: unknown, { taker }: { readonly taker?: string }) => accept(taker),
+  }
+  const queue = createPromptQueue({
+    pool: undefined as never,
+    store: undefined as never,
+    pauses: undefined as never,
+    prompts: prompts as unknown as PromptStore,
+    eventLog: { tell: () => void said.push('told') } as never,
+    wakeUps: { send: () => void said.push('woken') },
+    taker: {
+      offer: () => (hasRoom ? { owner: 'me', settle: given => void settled.push(given) } : undefined),
+    },
+  })
+  return { queue, settled, said }
+}
+
+test('a session that was taken with its prompt is handed over after its readers were told, and nobody is woken', async () => {
+  const { queue, settled, said } = queueOver(async taker => ({ ...accepted, ...(taker === 'me' && { taken }) }))
+  await queue.accept(target)
+  assert.deepEqual([settled, said], [[taken], ['told']])
+})
+
+test('without room, and where others are at work, the session is woken', async () => {
+  const full = queueOver(async () => accepted, false)
+  await full.queue.accept(target)
+  assert.deepEqual([full.settled, full.said], [[], ['told', 'woken']])
+  const busy = queueOver(async () => accepted)
+  await busy.queue.accept(target)
+  assert.deepEqual([busy.settled, busy.said], [[undefined], ['told', 'woken']])
+})
+
+test('a refused prompt leaves the place free', async () => {
+  const { queue, settled, said } = queueOver(async () => ({ ...accepted, outcome: 'full' }))
+  await assert.rejects(queue.accept(target), (error: AppError) => error.code === 'rate_limited')
+  assert.deepEqual([settled, said], [[undefined], []])
+})
+
+test('when the database did not say whether the session was taken, nobody knows', async () => {
+  const { queue, settled } = queueOver(async () => {
+    throw new DatabaseUnavailable('the connection was lost', undefined)
+  })
+  await assert.rejects(queue.accept(target), DatabaseUnavailable)
+  assert.deepEqual(settled, ['unknown'])
+})
