@@ -36,11 +36,14 @@ export class Backlog {
   async take(room: number): Promise<HeldSession[]> {
     const meanwhile = new Set<string>()
     this.#meanwhile = meanwhile
-    // What was not heard of may be what a dead process left: it comes first, yet costs more than those that are known.
-    const taken = await (this.#isBehind ? this.#takeOldest(room) : this.#takeHeard(room))
-    this.#meanwhile = undefined
-    for (const held of taken) held.hasNews ||= meanwhile.has(held.sessionId)
-    return taken
+    try {
+      // What was not heard of may be what a dead process left: it comes first, yet costs more than those that are known.
+      const taken = await (this.#isBehind ? this.#takeOldest(room) : this.#takeHeard(room))
+      for (const held of taken) held.hasNews ||= meanwhile.has(held.sessionId)
+      return taken
+    } finally {
+      this.#meanwhile = undefined
+    }
   }
 
   async #takeHeard(room: number): Promise<HeldSession[]> {

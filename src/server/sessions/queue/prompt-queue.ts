@@ -55,11 +55,11 @@ export interface PromptTarget {
 }
 
 interface Deps {
+  readonly pool: Pool
   readonly store: SessionStore
   readonly prompts: PromptStore
   readonly pauses: PauseStore
   readonly eventLog: EventLog
-  readonly pool: Pool
   readonly wakeUps: Pick<WakeUps, 'send'>
   /** Runs sessions in this process; undefined: others do. */
   readonly taker: Taker | undefined
@@ -171,8 +171,8 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     },
 
     /**
-     * Queues a prompt and announces it, in one statement unless it interrupts or has a schema: then inside a transaction. Its id, also when the
-     * same message was queued before.
+     * Queues a prompt and announces it, in one statement unless it interrupts or has a schema: then inside a transaction. Its id,
+     * also when the same message was queued before.
      */
     async enqueue(on: Queryable, target: PromptTarget, told: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
