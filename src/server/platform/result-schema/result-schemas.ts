@@ -41,6 +41,8 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = usual): Result
   async function started(): Promise<Worker> {
     if (worker) return worker
     const begun = new Worker(new URL('./worker.ts', import.meta.url), {
+      // Schemas become code there: it gets no secrets of the service.
+      env: {},
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     })
     worker = begun
