@@ -8,6 +8,8 @@ export interface Figure {
   readonly target?: number
   /** What stands behind the value, such as the rounds or what it is compared with. */
   readonly detail?: string
+  /** The chart that it is a bar of, and what the bar is called. */
+  readonly bar?: { readonly chart: string; readonly label: string }
 }
 
 /** What a case may use. */

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { BenchCase, Figure } from './bench-case.ts'
+import { type Chart, plotOf } from './plot.ts'
 import { rounded } from './statistics.ts'
 
 /** A case with what it measured. */
@@ -52,8 +53,25 @@ export async function writeResult(
   await mkdir(folder, { recursive: true })
   const [only] = measurements.length === 1 ? measurements : []
   const file = join(folder, `${day}-${only?.case.name ?? subject}.md`)
+  const charts = chartsOf(measurements)
+  if (charts.length > 0) {
+    const subtitle = `${day}, ${machine}`
+    const plot = plotOf({ title: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}`, subtitle, charts })
+    await writeFile(file.replace(/md$/, 'svg'), plot)
+    text.push(`![Plots](${basename(file).replace(/md$/, 'svg')})`)
+  }
   await writeFile(file, `${text.join('\n\n')}\n`)
   return file
+}
+
+/** The figures that are bars, by their charts. */
+function chartsOf(measurements: readonly Measurement[]): Chart[] {
+  const figures = measurements.flatMap(({ figures: all }) => all)
+  const named = Map.groupBy(figures, ({ bar }) => bar?.chart)
+  return [...named].flatMap(([title, ofChart]) => {
+    if (title === undefined) return []
+    return [{ title, bars: ofChart.map(({ bar, value }) => ({ label: bar?.label ?? '', value, isOurs: true })) }]
+  })
 }
 
 const rowsOf = ({ case: { name }, figures }: Measurement): string[][] => figures.map(figure => rowOf(name, figure))

@@ -40,7 +40,15 @@ export const growth: BenchCase = {
 function figuresOf(costs: readonly number[]): Figure[] {
   const [first = Number.NaN] = costs
   return [
-    ...costs.map((value, at) => ({ name: `a turn after ${lengths[at]}`, value, unit: 'ms CPU' })),
+    ...costs.map((value, at) => {
+      const label = `after ${lengths[at]} turns`
+      return {
+        name: `a turn after ${lengths[at]}`,
+        value,
+        unit: 'ms CPU',
+        bar: { chart: 'CPU of a turn, the longer its session is (ms)', label },
+      }
+    }),
     {
       name: `a turn after ${lengths.at(-1)} / after ${lengths[0]}`,
       value: (costs.at(-1) ?? Number.NaN) / first,

@@ -67,6 +67,7 @@ async function beside(pool: Pool, count: number): Promise<Figure[]> {
   await pool.query(budgetsText)
   const figure = (what: string, value: number): Figure => ({
     name: `${what}, ${count.toLocaleString('en')} sessions`,
+    bar: { chart: `${what} (ms)`, label: `${count.toLocaleString('en')} sessions` },
     value,
     unit: 'ms',
     ...(count === steps.at(-1) && { target: boundMs }),

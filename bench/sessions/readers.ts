@@ -75,7 +75,12 @@ async function promptAll(
 }
 
 const figuresOf = ({ readers }: Scene, { received, connectedMs, memoryMib, cpuUs }: Cost): Figure[] => [
-  { name: `CPU of a delivery, ${readers} readers`, value: cpuUs, unit: 'us' },
+  {
+    name: `CPU of a delivery, ${readers} readers`,
+    value: cpuUs,
+    unit: 'us',
+    bar: { chart: 'CPU of a delivery to a reader (us)', label: `${readers} readers` },
+  },
   { name: `p50, ${readers} readers`, value: received.p50Ms, unit: 'ms' },
   { name: `p99, ${readers} readers`, value: received.p99Ms, unit: 'ms' },
   { name: `readers that got nothing, of ${readers}`, value: readers - received.readers, unit: '' },
