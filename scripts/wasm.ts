@@ -3,6 +3,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assembled, folder } from './assembled.ts'
 
-const bytes = await assembled('json-strings')
-writeFileSync(join(folder, 'json-strings.wasm'), bytes)
-process.stdout.write(`json-strings.wasm: ${bytes.length} bytes\n`)
+const bytes = await assembled('json-scanner')
+writeFileSync(join(folder, 'json-scanner.wasm'), bytes)
+process.stdout.write(`json-scanner.wasm: ${bytes.length} bytes\n`)

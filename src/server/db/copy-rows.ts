@@ -2,7 +2,6 @@ import { finished } from 'node:stream/promises'
 import { Pool, type PoolClient } from 'pg'
 import { from } from 'pg-copy-streams'
 import { DatabaseUnavailable } from '../platform/errors.ts'
-import { isAbsent } from '../platform/json.ts'
 import { asUnavailable } from './connect.ts'
 
 interface Given<Row> {
@@ -43,22 +42,21 @@ async function copy<Row>(client: PoolClient, { table, columns, rows }: Given<Row
 
 /** The text format of COPY: columns between tabs, rows on lines of their own. */
 export function copyText<Row>(columns: readonly (keyof Row & string)[], rows: readonly Row[]): string {
-  let text = ''
-  for (const row of rows) {
-    let separator = ''
-    for (const column of columns) {
-      text += separator + fieldOf(row[column])
-      separator = '\t'
-    }
-    text += '\n'
-  }
-  return text
+  /** Rows of one batch share objects, such as the rates of a model. */
+  const documents = new Map<object, string>()
+  const lines = rows.map(row => columns.map(column => fieldOf(row[column], documents)).join('\t'))
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`
 }
 
-function fieldOf(value: unknown): string {
-  if (isAbsent(value)) return '\\N'
+function fieldOf(value: unknown, documents: Map<object, string>): string {
+  if (value === null || value === undefined) return '\\N'
   if (typeof value === 'string') return escaped(value)
-  return typeof value === 'object' ? escaped(JSON.stringify(value)) : String(value)
+  if (typeof value !== 'object') return String(value)
+  const known = documents.get(value)
+  if (known !== undefined) return known
+  const text = escaped(JSON.stringify(value))
+  documents.set(value, text)
+  return text
 }
 
 const special = /[\\\t\n\r]/

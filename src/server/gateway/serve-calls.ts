@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
 import { fastifyPaths } from '../http/paths.ts'
+import { TurnWriter } from '../http/turn-writer.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Leaving } from '../platform/leaving.ts'
 import type { Call, CallKind, Sink } from './core/call.ts'
@@ -119,16 +120,23 @@ function goneFrom(response: ServerResponse): ClientGone {
 /** A sink that is an HTTP answer. The reply is taken over with the first byte; before that an error can still be sent. */
 function httpSink(reply: FastifyReply, ownHeaders: Headers): Sink {
   const response = reply.raw
+  /** Of a streamed body; a short answer leaves in one write with its head. */
+  let body: TurnWriter | undefined
   return {
     head(status, headers) {
       reply.hijack()
       response.writeHead(status, listed(ownHeaders, headers))
-      // A stream's head goes out at once; a short answer leaves in one write with its body.
-      if (headers['content-length'] === undefined) response.flushHeaders()
+      if (headers['content-length'] !== undefined) return
+      response.flushHeaders()
+      body = new TurnWriter(response)
     },
-    data: chunk => response.write(chunk),
+    data: chunk => (body ? body.write(chunk) : response.write(chunk)),
     onDrain: resume => void response.once('drain', resume),
-    end: chunk => void (chunk === undefined ? response.end() : response.end(chunk)),
+    end(chunk) {
+      if (body) body.end(chunk)
+      else if (chunk === undefined) response.end()
+      else response.end(chunk)
+    },
     cut: () => void response.destroy(),
   }
 }

@@ -60,16 +60,18 @@ export interface LogOrigin {
 const line: LoggerOptions = {
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: label => ({ level: label }) },
-  serializers: { err: pino.stdSerializers.errWithCause },
+  serializers: { err: serializedError },
+}
+
+/** Database errors carry the client that they came from, with all of its state. */
+function serializedError(error: Error): object {
+  const { client: _, ...shown } = pino.stdSerializers.errWithCause(error) as pino.SerializedError & { client?: unknown }
+  return shown
 }
 
 /** The process's logger: one line an entry, secrets removed by field name. */
 export const createLog = (level: string, stream: LogStream = logStream(), origin?: LogOrigin): Log =>
   pino({ ...line, base: baseOf(origin), level, redact }, stream)
-
-/** For entries whose fields are fixed and hold no secrets: a search for them would cost as much as the line. */
-export const createPlainLog = (level: string, stream: LogStream, origin?: LogOrigin): Log =>
-  pino({ ...line, base: baseOf(origin), level }, stream)
 
 /** Null, not an empty object: Node's process id and host stay out of the lines. */
 const baseOf = (origin: LogOrigin = {}) => (origin.worker === undefined ? null : { ...origin })

@@ -1,10 +1,13 @@
 const picoDigits = 12
+const zero = 0x30
 
 /** Pico-dollars, 10^-12 US dollars, as an exact decimal of US dollars, such as `0.0042`. Not for amounts below zero. */
 export function usdOf(picoDollars: bigint): string {
   const digits = picoDollars.toString().padStart(picoDigits + 1, '0')
-  const fraction = digits.slice(-picoDigits).replace(/0+$/, '')
-  return `${digits.slice(0, -picoDigits)}${fraction && `.${fraction}`}`
+  const pointAt = digits.length - picoDigits
+  let end = digits.length
+  while (end > pointAt && digits.charCodeAt(end - 1) === zero) end--
+  return end === pointAt ? digits.slice(0, pointAt) : `${digits.slice(0, pointAt)}.${digits.slice(pointAt, end)}`
 }
 
 /** Pico-dollars of an exact decimal of US dollars; what is smaller than one is left out. */

@@ -93,6 +93,14 @@ const queuedText = `
       where r.schedule_id = s.id and r.is_open and p.state in ('waiting', 'running'))
   order by id limit 1 for update of s skip locked`
 
+/** What a ticker asks once a second: one prepared statement, so that an idle service costs next to nothing. */
+const openWorkText = `
+  select
+    exists (select from schedules where next_due_at <= coalesce($1, clock_timestamp())) as is_due,
+    exists (
+      select from schedules s join schedule_runs r on r.schedule_id = s.id
+      where s.status = 'active' and r.is_open and r.state = 'queued') as is_queued`
+
 /** Tables `schedules` and `schedule_runs`: one row a schedule, one row a tick of it. */
 export type ScheduleStore = ReturnType<typeof scheduleStore>
 
@@ -135,6 +143,13 @@ export function scheduleStore(pool: Pool) {
 
     async remove(on: PoolClient, id: string): Promise<void> {
       await on.query('delete from schedules where id = $1', [id])
+    },
+
+    /** What there may be to do at `now`, by the database's clock unless given; other replicas may be doing it. */
+    async openWork(now: Date | undefined): Promise<{ readonly is_due: boolean; readonly is_queued: boolean }> {
+      const query = { name: 'schedule_work', text: openWorkText, values: [now] }
+      const { rows } = await pool.query<{ is_due: boolean; is_queued: boolean }>(query)
+      return rows[0] ?? { is_due: false, is_queued: false }
     },
 
     /** A schedule that is due, locked; one that another replica is at is passed over. */

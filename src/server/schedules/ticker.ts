@@ -20,7 +20,7 @@ interface Deps {
   readonly runAs: RunAs
   readonly log: Log
   /** The time by which ticks are due; the database's unless given. */
-  readonly now?: (on: PoolClient) => Promise<Date>
+  readonly now?: (on: Pool | PoolClient) => Promise<Date>
 }
 
 const periodMs = 1_000
@@ -42,12 +42,13 @@ export interface Ticker {
  * once, and what was due while nobody looked is found in the same way.
  */
 export function createTicker(deps: Deps): Ticker {
-  const { log } = deps
+  const { log, pool, store, now } = deps
   const stopping = new AbortController()
   let stopTimer: (() => Promise<void>) | undefined
 
   async function look(): Promise<void> {
-    for (const step of [tick, startQueued]) {
+    const { is_due, is_queued } = await store.openWork(await now?.(pool))
+    for (const step of [...(is_due ? [tick] : []), ...(is_queued ? [startQueued] : [])]) {
       let isDone = false
       while (!isDone && !stopping.signal.aborted) isDone = !(await step(deps))
     }

@@ -35,7 +35,7 @@ const usualFailingMs = 3 * 86_400_000
 const gone = 410
 
 const flushMs = 200
-const pollMs = 500
+const pollMs = 1_000
 const sweepMs = 10_000
 /** Longer than any transaction that appends to a log. */
 const overlapMs = 60_000

@@ -48,8 +48,8 @@ export class FrameSplitter {
       this.#hand(bytes.subarray(from, end))
       from = end
     }
-    const isOwn = from === 0 && before > 0
-    this.#keep(isOwn ? bytes : Buffer.from(bytes.subarray(from)))
+    if (from === bytes.length) this.#rest = nothing
+    else this.#keep(from === 0 && before > 0 ? bytes : Buffer.from(bytes.subarray(from)))
     return from === 0 ? 0 : from - before
   }
 
@@ -120,10 +120,12 @@ export class HeldTail {
 
   /** Takes the next bytes, of which so many belong to whole frames; returns those that may go out now, in order. */
   take(chunk: Buffer, whole: number): readonly Buffer[] {
-    const ready: Buffer[] =
-      whole > 0 ? [...this.release(), whole === chunk.length ? chunk : chunk.subarray(0, whole)] : []
+    if (whole === chunk.length && whole > 0) {
+      this.isBetweenFrames = true
+      return this.#held.length === 0 ? [chunk] : [...this.release(), chunk]
+    }
+    const ready: Buffer[] = whole > 0 ? [...this.release(), chunk.subarray(0, whole)] : []
     if (whole > 0) this.isBetweenFrames = true
-    if (whole === chunk.length) return ready
     const tail = chunk.subarray(whole)
     this.#held.push(tail)
     this.#bytes += tail.length

@@ -1,5 +1,6 @@
 import {
   broken,
+  escapedLetter,
   isAt,
   openText,
   pastColon,
@@ -33,8 +34,10 @@ export interface OwnMembers {
   readonly doubled: readonly string[]
   /** The keys. */
   readonly names: readonly string[]
-  /** True when one of the words that were looked out for stands anywhere, as a key or a value, without escapes. */
-  readonly hasWord: boolean
+  /** The bits of the words that were looked out for and stand anywhere, without escapes. */
+  readonly foundWords: number
+  /** True when a letter is written as an escape: it may belong to one of the words. */
+  readonly hasEscapedLetter: boolean
   /** How many values the object holds: strings, numbers and words, and empty brackets. Brackets around them do not count. */
   readonly count: number
   /** How many brackets stand around a value at most, without those of the object itself. */
@@ -82,8 +85,9 @@ export function ownMembers(body: Buffer, keys: Keys, words?: Words): OwnMembers 
     values[key] = value
   })
   if (end === broken || skipBlank(body, end) !== body.length) return undefined
-  const { hasWord, long, depth } = text
-  return { body, values, doubled, names: keys.names, hasWord, count: text.values, depth, long }
+  const { foundWords, long, depth } = text
+  const hasEscapedLetter = (foundWords & escapedLetter) !== 0
+  return { body, values, doubled, names: keys.names, foundWords, hasEscapedLetter, count: text.values, depth, long }
 }
 
 /** The members of the object or array that begins at `at` in a valid JSON text; none for any other value. */

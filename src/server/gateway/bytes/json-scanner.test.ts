@@ -5,6 +5,6 @@ import { test } from 'node:test'
 import { assembled, folder } from '../../../../scripts/assembled.ts'
 
 test('the WebAssembly in use is what its source says', async () => {
-  const inUse = readFileSync(join(folder, 'json-strings.wasm'))
-  assert.deepEqual(inUse, Buffer.from(await assembled('json-strings')), 'run: npm run wasm')
+  const inUse = readFileSync(join(folder, 'json-scanner.wasm'))
+  assert.deepEqual(inUse, Buffer.from(await assembled('json-scanner')), 'run: npm run wasm')
 })

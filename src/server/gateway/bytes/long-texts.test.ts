@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { requestWords } from '../core/request-words.ts'
 import { keysOf, ownMembers } from './json-members.ts'
-import { wordsOf } from './json-scanner.ts'
 import { liftTexts } from './long-texts.ts'
 
 const padding = 'x'.repeat(40_000)
 const keys = keysOf(['messages'])
-const words = wordsOf(['image', 'document'])
 
 /** Lifts the long texts of a body of more than 32 KiB. */
-const lifted = (body: Buffer) => liftTexts(body, ownMembers(body, keys, words))
+const lifted = (body: Buffer) => liftTexts(body, ownMembers(body, keys, requestWords))
 
 /** `value` with its long texts lifted, changed by `convert`, and put back. */
 function converted(value: object, convert: (given: unknown) => unknown): unknown {

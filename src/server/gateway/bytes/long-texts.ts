@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
+import { wordBits } from '../core/request-words.ts'
 import type { OwnMembers } from './json-members.ts'
-import { hasEscapedLetter, type Span } from './json-scanner.ts'
+import type { Span } from './json-scanner.ts'
 
 /** A request whose long texts stayed bytes. */
 export interface Lifted {
@@ -15,7 +16,6 @@ export interface Lifted {
 
 /** The members whose texts are passed on as they are, whatever the format. */
 const names = ['"text"', '"content"'].map(name => Buffer.from(name))
-const documentWord = Buffer.from('document"')
 const billingHeader = Buffer.from('x-anthropic-billing-header')
 
 const colon = 0x3a
@@ -34,7 +34,7 @@ const tokenOf = (index: number): string => `"${mark}${index};`
  * is worth. Undefined where there is none. Only texts that no conversion looks into are taken: see `isPlain`.
  */
 export function liftTexts(body: Buffer, found: OwnMembers | undefined): Lifted | undefined {
-  if (found?.body !== body || !found.long?.length || mayHoldDocuments(body, found)) return undefined
+  if (found?.body !== body || !found.long?.length || mayHoldDocuments(found)) return undefined
   const spans = found.long.filter(span => isTextMember(body, span.start) && isPlain(body, span))
   if (spans.length === 0 || !isUtf8(body)) return undefined
   const pieces: string[] = []
@@ -50,8 +50,8 @@ export function liftTexts(body: Buffer, found: OwnMembers | undefined): Lifted |
 }
 
 /** The text of a document may be read: some formats take it as base64. */
-const mayHoldDocuments = (body: Buffer, { hasWord }: OwnMembers): boolean =>
-  (hasWord && body.includes(documentWord)) || hasEscapedLetter(body)
+const mayHoldDocuments = ({ foundWords, hasEscapedLetter }: OwnMembers): boolean =>
+  (foundWords & wordBits.document) !== 0 || hasEscapedLetter
 
 /** True when the string that begins at `start` is the value of one of the members above. */
 function isTextMember(body: Buffer, start: number): boolean {

@@ -210,8 +210,9 @@ const laneName = (kind: CallKind, protocol: Protocol): string =>
 
 /** What was used besides tokens and searches of the web, which have a column of their own; null without any. */
 function serverToolUnits(usage: TokenCounts, call: Call): Units | null {
+  if (usage.file_searches + usage.code_containers === 0) return null
   const { web_search: _, web_search_preview: __, ...others } = toolCallsOf(usage, call)
-  return Object.keys(others).length > 0 ? others : null
+  return others
 }
 
 const longestListing = 8_000
@@ -228,8 +229,11 @@ const text = (value: string | string[] | undefined): string | null =>
   value === undefined ? null : storable(typeof value === 'string' ? value : value[0])
 
 /** Text of strangers as a column takes it: no NUL, which PostgreSQL refuses, and no more than a name's length. */
-const storable = (text: string | undefined, mostCharacters = 300): string | null =>
-  text?.replaceAll('\0', '').slice(0, mostCharacters).toWellFormed() ?? null
+function storable(text: string | undefined, mostCharacters = 300): string | null {
+  if (text === undefined) return null
+  const isPlain = text.length <= mostCharacters && !text.includes('\0') && text.isWellFormed()
+  return isPlain ? text : text.replaceAll('\0', '').slice(0, mostCharacters).toWellFormed()
+}
 
 interface Assumptions {
   /** Of the model that had the request. */

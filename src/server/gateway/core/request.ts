@@ -4,10 +4,11 @@ import { type Span, skipBlank } from '../bytes/json-scanner.ts'
 import { endpointAsk } from '../endpoints/request.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { geminiAsk, geminiKeys } from '../formats/gemini/ask.ts'
-import { boundFields, mediaWords } from '../tokens/input-bound.ts'
+import { boundFields } from '../tokens/input-bound.ts'
 import { bedrockAsk, bedrockKeys } from './bedrock-ask.ts'
 import { type Ask, type Call, type CallKind, isBedrock } from './call.ts'
 import { type Body, checkedFields, checkSize, checksOf, parsedObject } from './request-checks.ts'
+import { requestWords } from './request-words.ts'
 
 /** The formats in which an answer can be streamed. */
 const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'])
@@ -29,7 +30,7 @@ export function readRequest(call: Pick<Call, 'kind' | 'body' | 'address'> & Part
 
 function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequest>[0]): Ask {
   if (isEndpoint(kind)) return endpointAsk({ kind, body, headers, ...(address && { address }) })
-  const members = ownMembers(body, isBedrock(kind) ? bedrockKeys : address ? geminiKeys : keys, mediaWords)
+  const members = ownMembers(body, isBedrock(kind) ? bedrockKeys : address ? geminiKeys : keys, requestWords)
   if (!members) throw refusalOf(body)
   checkSize(members)
   if (address && isBedrock(kind)) return bedrockAsk({ body, address }, members)

@@ -29,12 +29,12 @@ const paths = { messages: '/v1/messages', count_tokens: '/v1/messages/count_toke
 export const anthropicMessages: Wire = {
   ...anthropicAnswers,
   request(attempt) {
-    const { call, target } = attempt
+    const { call, ask, target } = attempt
     const path = `${call.kind === 'count_tokens' ? paths.count_tokens : paths.messages}${forwardedQuery(call.query)}`
     const headers = anthropicHeaders(call)
     const { deny } = target.deployment
     const body = withUpstreamModel(attempt)
-    const options = { toClaude: isClaude(target) }
+    const options = { toClaude: isClaude(target), members: ask.members }
     if (deny === undefined && !mayHoldForeignThinking(call.body, options)) return { path, headers, body, degraded: [] }
     const cleaned = withoutForeignThinking(joined(body), options)
     return deny === undefined

@@ -55,7 +55,7 @@ export const bedrockInvoke: Wire = {
 /** The received body with what Bedrock wants in it and without what it refuses; all else stays as it came. */
 function invokeBody({ call, ask, target }: WireCall): Pick<WireRequest, 'degraded'> & { readonly body: Buffer } {
   const model = bedrockModel(baseModelOf(target))
-  const cleaned = withoutForeignThinking(call.body, { toClaude: true })
+  const cleaned = withoutForeignThinking(call.body, { toClaude: true, members: ask.members })
   const betas = bedrockBetas(anthropicHeaders(call)['anthropic-beta'], cleaned.body)
   const denied = deniedOf(betas, target.deployment.deny ?? usuallyDenied(model))
   const list = betaList(denied.beta, ownBetas(cleaned.body))

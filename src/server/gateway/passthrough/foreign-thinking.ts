@@ -1,8 +1,9 @@
 import { removals, type Splice, spliced } from '../bytes/body-edit.ts'
-import { type Member, membersAt } from '../bytes/json-members.ts'
+import { type Member, membersAt, type OwnMembers } from '../bytes/json-members.ts'
 import { broken, openText, pastColon, skipBlank, stringEnd, type Text } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { sealPrefix } from '../core/reasoning-seal.ts'
+import { wordBits } from '../core/request-words.ts'
 
 interface Cleaned {
   readonly body: Buffer
@@ -13,6 +14,8 @@ interface Cleaned {
 interface Options {
   /** True: thinking without a signature goes too, since Claude refuses it. Other servers make such blocks themselves. */
   readonly toClaude: boolean
+  /** What the scan of `body` found. */
+  readonly members?: Pick<OwnMembers, 'body' | 'foundWords'> | undefined
 }
 
 const nothingCut: readonly Degradation[] = []
@@ -23,8 +26,8 @@ const nothingCut: readonly Degradation[] = []
  * else gets the smallest content that is legal (our choice: so turns keep alternating). Every other byte stays. Source:
  * Gateway, section 2.1.
  */
-export function withoutForeignThinking(body: Buffer, { toClaude }: Options): Cleaned {
-  if (!mayHoldForeignThinking(body, { toClaude })) return { body, degraded: nothingCut }
+export function withoutForeignThinking(body: Buffer, { toClaude, members }: Options): Cleaned {
+  if (!mayHoldForeignThinking(body, { toClaude, members })) return { body, degraded: nothingCut }
   const splices: Splice[] = []
   const degraded: Degradation[] = []
   const text = openText(body)
@@ -65,8 +68,11 @@ const comma = 0x2c
 const quote = 0x22
 
 /** A quick look without parsing: false is certain. */
-export const mayHoldForeignThinking = (body: Buffer, { toClaude }: Options): boolean =>
-  mayHoldSealed(body) || (toClaude && mayHoldUnsigned(body))
+export const mayHoldForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
+  mayHoldSealed(body) || (toClaude && mayHoldThinking(body, members) && mayHoldUnsigned(body))
+
+const mayHoldThinking = (body: Buffer, members: Options['members']): boolean =>
+  members?.body !== body || (members.foundWords & wordBits.thinking) !== 0
 
 /** Quotes are everywhere: a search that starts at one would stop all the time. */
 const mayHoldSealed = (body: Buffer): boolean => body.includes(rareText) && body.includes(sealedText)

@@ -47,9 +47,10 @@ const otherNames: Readonly<Record<string, string>> = { 'advanced-tool-use-2025-1
 export const vertexAnthropic: Wire = {
   ...anthropicAnswers,
   request(attempt) {
-    const { call, target } = attempt
+    const { call, ask, target } = attempt
     const isCount = call.kind === 'count_tokens'
-    const cleaned = withoutForeignThinking(isCount ? joined(withUpstreamModel(attempt)) : call.body, { toClaude: true })
+    const received = isCount ? joined(withUpstreamModel(attempt)) : call.body
+    const cleaned = withoutForeignThinking(received, { toClaude: true, members: ask.members })
     const { 'anthropic-version': _version, 'anthropic-beta': given, ...headers } = anthropicHeaders(call)
     const table = target.deployment.deny ?? usuallyDenied
     const denied = deniedOf(renamed(given), isCount ? [...table, ...deniedForCounts] : table)

@@ -1,4 +1,4 @@
-import type { RateName, Rates, TieredRate } from '../../config/config.ts'
+import type { RateName, Rates } from '../../config/config.ts'
 import { usdOf } from '../../platform/usd.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { rateAt } from './rates.ts'
@@ -9,23 +9,26 @@ import { rateAt } from './rates.ts'
  * searches, are not in it.
  */
 export function costOf(rates: Rates, tokens: TokenCounts): string | undefined {
-  const { input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } = tokens
   const inputTokens = inputOf(tokens)
-  const parts: [number, TieredRate | undefined][] = [
-    [input_tokens, rates.input],
-    [cache_read_tokens, rates.cacheRead],
-    [cache_write_5m_tokens, rates.cacheWrite5m],
-    [cache_write_1h_tokens, rates.cacheWrite1h],
-    [output_tokens, rates.output],
-  ]
   let picoDollars = 0n
-  for (const [count, rate] of parts) {
+  for (const [rateName, countName] of kinds) {
+    const count = tokens[countName]
     if (count === 0) continue
+    const rate = rates[rateName]
     if (!rate) return undefined
     picoDollars += BigInt(count) * perToken(rateAt(rate, inputTokens))
   }
   return usdOf(picoDollars)
 }
+
+/** Which tokens a rate is for. */
+const kinds = [
+  ['input', 'input_tokens'],
+  ['cacheRead', 'cache_read_tokens'],
+  ['cacheWrite5m', 'cache_write_5m_tokens'],
+  ['cacheWrite1h', 'cache_write_1h_tokens'],
+  ['output', 'output_tokens'],
+] as const satisfies readonly (readonly [RateName, keyof TokenCounts])[]
 
 /** A dollar per million tokens is a million pico-dollars per token, so rates and sums are whole numbers. */
 export const perToken = (rate: number): bigint => BigInt(Math.round(rate * 1e6))

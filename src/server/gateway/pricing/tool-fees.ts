@@ -46,14 +46,20 @@ function toolFeesOf(target: DeployedModel): Pick<Fees, 'rates' | 'isOncePerReque
 }
 
 /** The calls of providers' tools that the counts of an answer hold; absent for those that were not made. */
-export const toolCallsOf = (
+export function toolCallsOf(
   { web_searches, file_searches, code_containers }: TokenCounts,
   call: Pick<Call, 'kind' | 'body'>,
-): Units => ({
-  ...(web_searches > 0 && { [usesPreview(call) ? 'web_search_preview' : 'web_search']: web_searches }),
-  ...(file_searches > 0 && { file_search: file_searches }),
-  ...(code_containers > 0 && { code_container: code_containers }),
-})
+): Units {
+  if (web_searches + file_searches + code_containers === 0) return noCalls
+  return {
+    ...(web_searches > 0 && { [usesPreview(call) ? 'web_search_preview' : 'web_search']: web_searches }),
+    ...(file_searches > 0 && { file_search: file_searches }),
+    ...(code_containers > 0 && { code_container: code_containers }),
+  }
+}
+
+/** Of nearly all answers. */
+const noCalls: Units = {}
 
 const toolsKey = keysOf(['tools'])
 
@@ -65,8 +71,17 @@ function usesPreview({ kind, body }: Pick<Call, 'kind' | 'body'>): boolean {
   return recordsOf(tools).some(isSearchPreview)
 }
 
+interface ToolCharge {
+  readonly pico: bigint
+  /** US dollars for a call, as exact decimals. */
+  readonly rates: Readonly<Record<string, string>>
+}
+
+const noCharge: ToolCharge = { pico: 0n, rates: {} }
+
 /** The fees of calls of a provider's tools, as far as they are known: in pico-dollars, and the rates by unit. */
-export function toolChargeOf(target: DeployedModel, calls: Units) {
+export function toolChargeOf(target: DeployedModel, calls: Units): ToolCharge {
+  if (!Object.values(calls).some(count => count > 0)) return noCharge
   const fees = toolFeesOf(target)
   const charged = (Object.entries(calls) as [Unit, number][]).flatMap(([unit, count]) => {
     const fee = fees?.rates[unit] ?? (unit === 'web_search_preview' ? fees?.rates.web_search : undefined)

@@ -4,7 +4,8 @@ import * as fc from 'fast-check'
 import { deploymentAt } from '../../../../test/support/gateway-app.ts'
 import type { TieredRate } from '../../config/config.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
-import { boundFields, type InputBound, inputBoundOf, mediaWords } from '../tokens/input-bound.ts'
+import { requestWords } from '../core/request-words.ts'
+import { boundFields, type InputBound, inputBoundOf } from '../tokens/input-bound.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { costOf, createAppliedRates } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
@@ -153,7 +154,7 @@ function usageOf({ request, maxTokens, shares }: Situation) {
 
 const isCovered = fc.property(situation, given => {
   const body = Buffer.from(JSON.stringify(given.request))
-  const bound = inputBoundOf({ kind: 'messages', body }, ownMembers(body, keysOf(boundFields), mediaWords), 10)
+  const bound = inputBoundOf({ kind: 'messages', body }, ownMembers(body, keysOf(boundFields), requestWords), 10)
   const { amountUsd } = worstCase({ ...call, input: bound, maxTokens: given.maxTokens }, [
     candidate(factsOf(given.rates)),
   ])

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
+import { requestWords } from '../core/request-words.ts'
 import { geminiKeys } from '../formats/gemini/ask.ts'
-import { boundFields, inputBoundOf, mediaWords } from './input-bound.ts'
+import { boundFields, inputBoundOf } from './input-bound.ts'
 
 /** The bound of a request, for which the scan must find what parsing does, however its letters are written. */
 function boundOf(request: object, kind: 'messages' | 'gemini' = 'messages') {
   const keys = kind === 'gemini' ? geminiKeys : keysOf(boundFields)
   const body = Buffer.from(JSON.stringify(request))
-  const bound = inputBoundOf({ kind, body }, ownMembers(body, keys, mediaWords), 10)
+  const bound = inputBoundOf({ kind, body }, ownMembers(body, keys, requestWords), 10)
   assert.deepEqual(bound, inputBoundOf({ kind, body }, undefined, 10))
   const escaped = Buffer.from(body.toString().replaceAll(/(?<=")[a-z]/g, escapedLetter))
-  const { textBytes, ...found } = inputBoundOf({ kind, body: escaped }, ownMembers(escaped, keys, mediaWords), 10)
+  const { textBytes, ...found } = inputBoundOf({ kind, body: escaped }, ownMembers(escaped, keys, requestWords), 10)
   assert.deepEqual({ ...found, textBytes: textBytes - escaped.length + body.length }, bound)
   return { ...bound, bodyBytes: body.length }
 }

@@ -1,8 +1,9 @@
 import { countOf, isRecord, type Json, listOf, recordOf, recordsOf, textIn } from '../../platform/json.ts'
 import { type OwnMembers, outlineAt } from '../bytes/json-members.ts'
-import { hasEscapedLetter, openText, wordsOf } from '../bytes/json-scanner.ts'
+import { openText, type Span } from '../bytes/json-scanner.ts'
 import { type Call, isBedrock, type Units } from '../core/call.ts'
 import { parsedObject } from '../core/request-checks.ts'
+import { documentTypes, imageTypes, wordBits } from '../core/request-words.ts'
 import { field, objectField } from '../formats/gemini/fields.ts'
 
 /** What a request body can cost in input at most, as far as the body alone tells. */
@@ -33,7 +34,8 @@ export function inputBoundOf(
   defaultUses: number,
 ): InputBound {
   if (isBedrock(kind)) return bedrockBound(body, members, defaultUses)
-  const isPlain = members?.body === body && !members.hasWord && !hasEscapedLetter(body)
+  const isScanned = members?.body === body && !members.hasEscapedLetter
+  const isPlain = isScanned && (members.foundWords & wordBits.media) === 0
   const request = isPlain ? outlineOf(body, members) : parsedObject(body)
   const media = isPlain ? noMedia : kind === 'gemini' ? geminiMediaIn(request) : mediaIn(request)
   const rest = kind === 'gemini' ? geminiRest(request, defaultUses) : restOf(request, defaultUses)
@@ -58,7 +60,7 @@ function bedrockBound(body: Buffer, members: OwnMembers | undefined, defaultUses
     providerCalls: runsTools ? defaultUses : 0,
     toolCalls: {},
     tools: runsTools ? 1 : 0,
-    fillsWindow: isElsewhere || (members !== undefined && hasEscapedLetter(body)),
+    fillsWindow: isElsewhere || members?.hasEscapedLetter === true,
     answers: 1,
   }
 }
@@ -73,12 +75,19 @@ type Rest = Omit<InputBound, 'textBytes' | 'images'>
 
 const noMedia: Media = { images: 0, dataBytes: 0, fillsWindow: false }
 
+/** Up to this length a value is parsed sooner than looked through. */
+const shortBytes = 4_096
+
+const parsedAt = (body: Buffer, { start, end }: Span): unknown => JSON.parse(body.toString('utf8', start, end))
+
 /** The members that the scan has found, as far as bounds read them. */
 function outlineOf(body: Buffer, { names, values }: OwnMembers): Json {
   const text = openText(body)
   const known = names.flatMap((name, at) => {
     const span = allBoundFields.has(name) ? values[at] : undefined
-    return span ? [[name, outlineAt(text, span, 2)]] : []
+    if (!span) return []
+    const isShort = span.end - span.start < shortBytes
+    return [[name, isShort ? parsedAt(body, span) : outlineAt(text, span, 2)]]
   })
   return Object.fromEntries(known) as Json
 }
@@ -158,14 +167,6 @@ const callerTools = [
 
 const isRunByProvider = ({ type }: Json): boolean =>
   typeof type === 'string' && !callerTools.some(name => type.startsWith(name))
-
-const imageTypes = new Set(['image', 'image_url', 'input_image', 'computer_screenshot'])
-const documentTypes = new Set(['document', 'file', 'input_file', 'item_reference', 'video_url', 'input_video', 'video'])
-/** Where Google's format keeps such data. */
-const dataFields = ['inlineData', 'inline_data', 'fileData', 'file_data']
-
-/** A body without any of these as a key or a value holds no images, and nothing that is elsewhere. */
-export const mediaWords = wordsOf([...imageTypes, ...documentTypes, ...dataFields])
 
 /** What a conversation holds that is not text. Walks with a list of its own, not by recursion: depth is the sender's choice. */
 function mediaIn(request: Json): Media {
