@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { keysOf, ownMembers } from './json-members.ts'
+import { openText, valueEnd, wordsOf } from './json-scanner.ts'
 
 const names = ['model', 'max_tokens', 'stream']
 const keys = keysOf(names)
@@ -197,4 +198,47 @@ test('a body that is nothing but brackets needs no more memory than a few times 
   const text = (inside: string) => Buffer.from(`{"a":${'['.repeat(depth)}${inside}${']'.repeat(depth)},"model":7}`)
   assert.deepEqual(found(text(''))?.values, ['7', undefined, undefined])
   assert.equal(found(text(',')), undefined)
+})
+
+const watched = wordsOf([
+  { text: 'image', bit: 1 },
+  { text: 'thinking', bit: 2, isValue: true },
+  { text: 'computer_screenshot', bit: 4 },
+])
+const bitsOf = (text: string) => ownMembers(Buffer.from(text), keys, watched)?.foundWords
+
+const withWords = [
+  ['a value at the top', '{"model":"image"}', 1],
+  ['a key at the top', '{"image":1}', 1],
+  ['a value in the depth', '{"a":[{"b":["image"]}]}', 1],
+  ['a key in the depth', '{"a":[{"image":null}]}', 1],
+  ['a part of a string', '{"model":"images","a":"an image"}', 0],
+  ['a word in quotes inside of a string', '{"model":"\\"image\\""}', 0],
+  ['a word that counts as a value only, as a value', '{"a":{"type":"thinking"}}', 2],
+  ['a word that counts as a value only, as a key', '{"thinking":{"thinking":1}}', 0],
+  ['a word of more than 16 characters', '{"type":"computer_screenshot"}', 4],
+  ['several', '{"a":["thinking","image",{"computer_screenshot":"x"}]}', 7],
+] as const
+
+for (const [name, text, bits] of withWords) {
+  test(`words are reported where they stand as such: ${name}`, () => assert.equal(bitsOf(text), bits))
+}
+
+test('a letter that is written as an escape is reported, other escapes are not', () => {
+  const has = (text: string) => ownMembers(Buffer.from(text), keys, watched)?.hasEscapedLetter
+  assert.deepEqual(
+    ['{"a":"\\u0069mage"}', '{"\\u0041":1}', '{"a":"\\u00e9\\u001f\\u2028"}', '{"a":"\\\\u0069"}', '{"a":"i"}'].map(
+      has,
+    ),
+    [true, true, false, false, false],
+  )
+})
+
+test('what was found in one text does not count for another that is read in between', () => {
+  const text = openText(Buffer.from('{"a":"image"}'), watched)
+  assert.equal(valueEnd(text, 0), 13)
+  const other = openText(Buffer.from('["b"]'), watched)
+  assert.equal(valueEnd(other, 0), 5)
+  assert.equal(valueEnd(text, 5), 12)
+  assert.deepEqual([text.foundWords, other.foundWords, text.values, other.values], [1, 0, 2, 1])
 })
