@@ -122,7 +122,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const sessionFiles = stored.composeFiles(engine)
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
   const { feed } = dialects
-  const controls = composeControls({ ...base, ...ledger, keys, sessions })
+  const controls = composeControls({ ...base, ...ledger, gateway, keys, sessions })
   const occasions = composeWebhooksAndSchedules({
     ...base,
     vault,

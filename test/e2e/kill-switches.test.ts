@@ -9,7 +9,7 @@ import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { saying } from '../support/scripted-service.ts'
 import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { type Answered, send, type Target } from '../support/send.ts'
+import { type Answered, open, send, type Target } from '../support/send.ts'
 import { type ServiceOptions, startService } from '../support/service.ts'
 import { holderOf } from '../support/virtual-keys.ts'
 
@@ -115,6 +115,41 @@ test('S48: all that runs of an agent, of a key with its descendants, of an owner
   await eventually(async () => (await running()).join() === 'rest')
   assert.deepEqual(await stop(here, { all: true }), one)
   await eventually(async () => (await running()).length === 0)
+})
+
+test('S48: model calls that clients make themselves end with a stop of their key, owner or everybody, on any replica', async () => {
+  const at = ({ key }: Target): Target => ({ url: there.url, ...(key !== undefined && { key }) })
+  const message = (text: string, stream: boolean) => ({
+    body: { model: 'scripted', max_tokens: 10, stream, messages: [{ role: 'user', content: text }] },
+  })
+  const waiting = (caller: Target) => send(at(caller), 'POST /v1/messages', message(slow, false))
+  const streaming = async (caller: Target) => {
+    const held = saying({ text: 'a long answer', holdAtFrame: 3 })
+    const answer = await open(at(caller), 'POST /v1/messages', message(held, true))
+    answer.on('error', () => {}).resume()
+    return { ended: new Promise<boolean>(done => answer.once('close', () => done(answer.complete))) }
+  }
+  const seen = upstream.requests.length
+  const [whole, stream, others] = [waiting(ada), streaming(ada), streaming(bob)]
+  const { ended } = await stream
+  const other = await others
+  await eventually(() => upstream.requests.length === seen + 3)
+
+  await ok(here, 'POST /v1/stop', { key_id: ada.id })
+  const answer = await whole
+  assert.deepEqual(
+    [answer.status, answer.json<{ error: object }>().error],
+    [403, { type: 'permission_error', message: 'the call was stopped on request; new calls of this key are served' }],
+  )
+  assert.equal(await ended, false)
+  await ok(here, 'POST /v1/stop', { owner: 'bob' })
+  assert.equal(await other.ended, false)
+
+  const masters = waiting(there)
+  await eventually(() => upstream.requests.length === seen + 4)
+  await ok(here, 'POST /v1/stop', { all: true })
+  assert.equal((await masters).status, 403)
+  assert.equal((await send(at(ada), 'POST /v1/messages', message('hello', false))).status, 200)
 })
 
 test('each caller stops what is its own; a stop is in the audit log', async () => {

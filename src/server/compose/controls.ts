@@ -7,26 +7,41 @@ import type { Freezes } from '../controls/freezes.ts'
 import { serveControls } from '../controls/routes.ts'
 import { runningStore } from '../controls/running-store.ts'
 import { createStops } from '../controls/stops.ts'
+import type { Target } from '../controls/target.ts'
 import { transaction } from '../db/connect.ts'
+import { hint } from '../db/hints.ts'
+import type { Notifications } from '../db/notifications.ts'
 import { sqlOfClient } from '../db/once.ts'
+import type { StoppedPayer } from '../gateway/core/client-calls.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
 interface Needs {
   readonly pool: Pool
+  readonly notifications: Pick<Notifications, 'on'>
   readonly audit: Audit
+  readonly gateway: Pick<Gateway, 'stopCalls'>
   readonly keys: Keys
   readonly sessions: Sessions
   readonly freezes: Freezes
   readonly freezeRows: FreezeStore
 }
 
+/** Tells every process whose model calls are to end. */
+const stopChannel = 'stopped_calls'
+
 /** The kill switches: what runs, stopping it, and freezing what may be spent. */
-export function composeControls({ pool, audit, keys, sessions, freezes, freezeRows }: Needs) {
+export function composeControls({ pool, notifications, audit, gateway, keys, sessions, freezes, freezeRows }: Needs) {
   const running = runningStore(pool)
   const record = (entry: Parameters<Audit['record']>[1]) =>
     transaction(pool, client => audit.record(sqlOfClient(client), entry))
-  const stops = createStops({ store: running, sessions, keys, record })
+  notifications.on(stopChannel, payload => void gateway.stopCalls(JSON.parse(payload) as StoppedPayer))
+  /** A call belongs to one process, which hears of it by a hint: one that is lost leaves the call to end as it began. */
+  const stopCalls = ({ scope, id }: Target) => {
+    if (scope !== 'session' && scope !== 'agent') hint(pool, stopChannel, JSON.stringify({ scope, id }))
+  }
+  const stops = createStops({ store: running, sessions, keys, record, stopCalls })
   const settings = createFreezeSettings({ pool, store: freezeRows, freezes, keys, audit })
   return {
     serve: (app: FastifyInstance) => serveControls(app, { running, stops, freezes: settings }),

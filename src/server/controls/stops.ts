@@ -12,6 +12,8 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'open' | 'halt'>
   readonly keys: Pick<Keys, 'get'>
   readonly record: (entry: Parameters<Audit['record']>[1]) => Promise<void>
+  /** Ends, in all processes, the model calls in flight that clients make themselves. */
+  readonly stopCalls: (target: Target) => void
 }
 
 /** Sessions that are stopped at the same time. */
@@ -24,7 +26,7 @@ interface Stopped extends Halted {
 /** Stops what runs. Who owns a run hears of it by a hint, or with the next renewal of its lease, within 2 s. */
 export type Stops = ReturnType<typeof createStops>
 
-export function createStops({ store, sessions, keys, record }: Deps) {
+export function createStops({ store, sessions, keys, record, stopCalls }: Deps) {
   async function filterOf({ scope, id }: Target, caller: Caller): Promise<StopFilter> {
     const all = { owner: caller.ownerScope, session: undefined, agent: undefined, keys: undefined }
     switch (scope) {
@@ -44,7 +46,7 @@ export function createStops({ store, sessions, keys, record }: Deps) {
   }
 
   return {
-    /** Stops runs and cancels what waits behind them. What is queued from now on runs; a freeze keeps that from happening. */
+    /** Stops runs, calls of clients, and cancels what waits behind them. What is queued from now on runs; a freeze keeps that from happening. */
     async stop({ reason, ...named }: StopRequest, { caller, actor }: By): Promise<Stopped> {
       const target = targetOf(named, 'session_id, agent_id, key_id, owner or all')
       await refuseOutOfReach(target, caller, keys)
@@ -58,6 +60,7 @@ export function createStops({ store, sessions, keys, record }: Deps) {
         ownerId,
         after: { reason: reason ?? null },
       })
+      stopCalls(target)
       const total = { sessions: 0, runs: 0, prompts: 0 }
       const halt = async (id: string): Promise<void> => {
         const { runs, prompts } = await sessions.halt(id, { keyIds: filter.keys, reason })

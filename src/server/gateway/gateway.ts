@@ -26,6 +26,7 @@ import {
   type Target,
 } from './core/call.ts'
 import { groupsUnder, holdFor } from './core/call-holds.ts'
+import { ClientCalls, type StoppedPayer } from './core/client-calls.ts'
 import { asOurs, nothingSent, passOn } from './core/endings.ts'
 import { headersOfHold, limitsReached, sinkUnder } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
@@ -98,6 +99,8 @@ export interface Gateway {
   deployment(id: string): Deployment | undefined
   /** The deployment whose credential opens the provider's own API: that of its wildcard, else its first; undefined without any. */
   nativeOf(provider: string): NativePlace | undefined
+  /** Ends the calls of clients that are in flight in this process; how many there were. */
+  stopCalls(payer: StoppedPayer): number
   /** Lets a call in that goes another way than `call`; the result counts it out. Throws `overloaded`. */
   readonly enter: Admission['enter']
   /** The limits of a model that every deployment that serves its messages keeps: the smallest ones. */
@@ -131,6 +134,7 @@ export function createGateway(options: Options): Gateway {
   } = options
   let table = createRoutingTable(options.config, laneFor)
   const { loopDelayMs, shortage } = options
+  const clientCalls = new ClientCalls()
   const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs, shortage })
   const states = createDeploymentStates({
     cooldown: () => table.config.router.cooldown,
@@ -196,6 +200,7 @@ export function createGateway(options: Options): Gateway {
         if (room) await room
         const asked = onDeployment(call, current.mustServe(call.kind, ask.model, call.caller.key))
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
+        clientCalls.begin(call)
         const incoming = {
           call,
           ask,
@@ -222,6 +227,7 @@ export function createGateway(options: Options): Gateway {
       } catch (error) {
         throw asOurs(error, { ...ownHeaders, ...limitsReached(error, call) })
       } finally {
+        clientCalls.end(call)
         leave()
         hold?.release()
       }
@@ -252,6 +258,7 @@ export function createGateway(options: Options): Gateway {
       const deployment = own.find(({ alias }) => alias === `${provider}/*`) ?? own[0]
       return deployment && { deployment, unknownPrices: prices.unknown }
     },
+    stopCalls: payer => clientCalls.stop(payer),
     enter: admission.enter,
     limits: model => smallestLimits(table.served('messages', table.nameOf(model)).map(table.prices.factsOf)),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),

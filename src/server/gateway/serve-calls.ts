@@ -82,9 +82,12 @@ export function createAnswer(gateway: Pick<Gateway, 'call'>, { errorShape }: Pic
     }
     const sink = httpSink(reply, ownHeaders)
     try {
-      const call = callOf(received, asked, goneFrom(reply.raw))
+      const gone = goneFrom(reply.raw)
+      const call = callOf(received, asked, gone)
       const { outcome } = await gateway.call(call, asked.through ? asked.through(sink) : sink)
-      if (outcome === 'aborted' && !reply.sent) reply.hijack()
+      if (outcome !== 'aborted' || reply.sent) return
+      if (gone.isStopped) throw stoppedOnRequest
+      reply.hijack()
     } catch (error) {
       if (error instanceof AppError) caller.behalf?.refused(error)
       throw error
@@ -105,12 +108,16 @@ function callOf({ request, body }: Received, { kind, address }: Asked, signal: C
     requestId: request.id,
     caller,
     signal,
+    ...(!caller.behalf && { stop: () => signal.stop() }),
   }
 }
 
+/** A status that clients do not try again by themselves. */
+const stoppedOnRequest = new AppError('forbidden', 'the call was stopped on request; new calls of this key are served')
+
 /** Tells when the client closes its connection before its answer is complete. */
 function goneFrom(response: ServerResponse): ClientGone {
-  const gone = new ClientGone()
+  const gone = new ClientGone(response)
   response.on('close', () => {
     if (!response.writableFinished) gone.tell()
   })
@@ -154,7 +161,24 @@ function listed(own: Headers, given: Headers): string[] {
 /** Tells a call, once, that its client has closed the connection. */
 class ClientGone implements Leaving {
   aborted = false
+  /** True when somebody stopped the call, and its client is still there. */
+  isStopped = false
+  readonly #response: ServerResponse
   #listeners: (() => void)[] = []
+
+  constructor(response: ServerResponse) {
+    this.#response = response
+  }
+
+  /** Ends the call as if its client had left. One that has a part of its answer sees a broken connection. */
+  stop(): void {
+    if (this.#response.headersSent) {
+      this.#response.destroy()
+      return
+    }
+    this.isStopped = true
+    this.tell()
+  }
 
   addEventListener(_type: 'abort', listener: () => void): void {
     this.#listeners.push(listener)

@@ -83,6 +83,8 @@ export interface Call {
     | undefined
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: Leaving
+  /** Ends the call because somebody stopped it. Present for calls of clients; those of a session end with its run. */
+  readonly stop?: () => void
 }
 
 /**
