@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { commandLine } from '../support/processes.ts'
 import { configFor } from '../support/scripted-service.ts'
 import { startScriptedUpstream } from '../support/scripted-upstream.ts'
 import { open, send } from '../support/send.ts'
@@ -19,8 +20,8 @@ after(() => service.stop())
 
 /** The processes of the service that run `worker.ts`. */
 function workersOf({ pid }: Pick<Service, 'pid'>): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
-  return children.filter(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('worker.ts'))
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  return children.filter(child => commandLine(child).includes('worker.ts')).map(Number)
 }
 
 /** Which worker answered each request of that path, by the lines of the log. */

@@ -12,7 +12,7 @@ export function isRunning(command: string): boolean {
 }
 
 /** The arguments of a process, empty when it has ended meanwhile. */
-function commandLine(pid: string): string {
+export function commandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
   } catch {
