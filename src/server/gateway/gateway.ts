@@ -191,6 +191,7 @@ export function createGateway(options: Options): Gateway {
       const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
       const current = table
       let leave = () => {}
+      let slot: number | undefined
       let hold: Hold | undefined
       try {
         const cacheUse = cacheUseOf(call)
@@ -200,7 +201,7 @@ export function createGateway(options: Options): Gateway {
         if (room) await room
         const asked = onDeployment(call, current.mustServe(call.kind, ask.model, call.caller.key))
         leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
-        clientCalls.begin(call)
+        slot = clientCalls.begin(call)
         const incoming = {
           call,
           ask,
@@ -227,7 +228,7 @@ export function createGateway(options: Options): Gateway {
       } catch (error) {
         throw asOurs(error, { ...ownHeaders, ...limitsReached(error, call) })
       } finally {
-        clientCalls.end(call)
+        if (slot !== undefined) clientCalls.end(slot)
         leave()
         hold?.release()
       }
