@@ -89,6 +89,8 @@ export interface SessionTable {
   fence: Generated<number>
   lease_owner: string | null
   lease_until: Date | null
+  /** Who keeps the program of a run that waits for people. */
+  warm_owner: string | null
   last_outcome: 'completed' | 'failed' | 'cancelled' | null
   sandbox_status: Generated<SandboxStatus>
   deleted_at: Date | null

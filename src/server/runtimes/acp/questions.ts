@@ -21,11 +21,18 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
   const open = new Map<string, PeerRequest>()
   const said: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
   let broken: unknown
+  let news = new AbortController()
 
   return {
     /** True while a person is asked. */
     get areOpen(): boolean {
       return open.size > 0
+    },
+
+    /** Aborts when something was said. */
+    get news(): AbortSignal {
+      if (news.signal.aborted) news = new AbortController()
+      return news.signal
     },
 
     *ask(request: PeerRequest): Generator<Batch> {
@@ -41,12 +48,15 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
       }
       open.set(eventId, request)
       yield [...events, requiresAction([...open.keys()])]
-      context.decision(eventId).then(
-        decision => said.push({ eventId, decision }),
-        (error: unknown) => {
-          broken = error
-        },
-      )
+      context
+        .decision(eventId)
+        .then(
+          decision => void said.push({ eventId, decision }),
+          (error: unknown) => {
+            broken = error
+          },
+        )
+        .finally(() => news.abort())
     },
 
     /** Hands on what was said meanwhile. Throws what a wait has ended with. */

@@ -25,6 +25,8 @@ interface Followed extends Options {
 
 /** How often a wait looks around. A call that is told within this time may still turn out to ask. */
 const lookMs = 200
+/** While a person is asked there is nothing to see but what is said. */
+const askingMs = 60_000
 
 /** Follows a turn of a program to its end. It leaves the turn in any case. */
 export async function* followTurn(options: Options): AsyncGenerator<Batch> {
@@ -35,8 +37,10 @@ export async function* followTurn(options: Options): AsyncGenerator<Batch> {
     for (;;) {
       const reason = reasonToLeave(followed)
       if (reason !== undefined) return yield* left(followed, reason)
+      const { news } = questions
       yield* questions.answer()
-      const item = await turn.next(lookMs, context.signal)
+      const ms = questions.areOpen ? askingMs : lookMs
+      const item = await turn.next(ms, AbortSignal.any([context.signal, news]))
       if (isEnd(item)) return yield [...normalizer.end(noResult), lastOf(item, options.stop())]
       yield* item ? take(followed, item) : told(normalizer.settle())
     }

@@ -17,6 +17,9 @@ const silenceMs = 30_000
 /** The same, while the runtime is idle without an answer, or before the stream has said anything. */
 const shortSilenceMs = 2_000
 const openingMs = 5_000
+/** While a person is asked: what they say comes by itself. */
+const askingLookMs = 60_000
+const askingSilenceMs = 5 * 60_000
 
 /** Runs a prompt on an opencode server, or goes on with one. */
 export async function* runPrompt(
@@ -45,7 +48,7 @@ const failure = ({ transcript }: Turn, { type, message }: RuntimeFailure): Batch
 ]
 
 async function* work(turn: Turn, lifetime: AbortSignal): AsyncGenerator<Batch> {
-  const { context, inbox, progress } = turn
+  const { context, progress } = turn
   await openSession(turn)
   askAgain(turn)
   listen(turn, lifetime)
@@ -55,12 +58,20 @@ async function* work(turn: Turn, lifetime: AbortSignal): AsyncGenerator<Batch> {
       if (yield* settle(turn)) return
       continue
     }
-    const item = await inbox.next(arrived => turn.wait(lookMs, arrived))
-    if (!item) noteQuiet(turn)
-    else if (item.kind === 'closed') await listenAgain(turn, item.failure, lifetime)
+    const item = await nextItem(turn)
+    if (!item) continue
+    if (item.kind === 'closed') await listenAgain(turn, item.failure, lifetime)
     else if (yield* take(turn, item)) return
   }
   yield* stop(turn)
+}
+
+/** What comes in; undefined when nothing did for a while. */
+async function nextItem(turn: Turn): Promise<Item | undefined> {
+  const ms = isAsking(turn) ? askingLookMs : lookMs
+  const item = await turn.inbox.next(arrived => turn.wait(ms, arrived))
+  if (!item) noteQuiet(turn, ms)
+  return item
 }
 
 /** The id is stored before anything is sent; a session that nobody stored costs nothing. */
@@ -82,9 +93,13 @@ async function* settle(turn: Turn): AsyncGenerator<Batch, boolean> {
   return false
 }
 
-function noteQuiet({ progress }: Turn): void {
-  progress.quietMs += lookMs
-  const patience = progress.unfinished > 0 ? shortSilenceMs : silenceMs
+/** True while opencode waits for a person, and its stream would tell of anything else. */
+const isAsking = ({ progress }: Turn): boolean => progress.isOpen && (progress.state?.asks.length ?? 0) > 0
+
+function noteQuiet(turn: Turn, ms: number): void {
+  const { progress } = turn
+  progress.quietMs += ms
+  const patience = isAsking(turn) ? askingSilenceMs : progress.unfinished > 0 ? shortSilenceMs : silenceMs
   if (progress.quietMs >= (progress.isOpen ? patience : openingMs)) progress.isDue = true
 }
 

@@ -257,3 +257,59 @@ test('a lease that an owner does not know of is given back, and no other', async
   await leases.disown(id, 'me')
   assert.equal((await leases.take(id, 'next'))?.wasAbandoned, false)
 })
+
+/** A session whose run waits for people without its lease; its program is kept by `owner`. */
+async function warm(owner: string): Promise<string> {
+  const id = await running(owner)
+  const { rows } = await database.pool.query<{ fence: number }>('select fence from sessions where id = $1', [id])
+  assert.deepEqual(await leases.rest([{ sessionId: id, fence: rows[0]?.fence ?? 0 }], owner), [id])
+  return id
+}
+const warmOwnerOf = async (id: string) => {
+  const text = 'select warm_owner from sessions where id = $1'
+  return (await database.pool.query<{ warm_owner: string | null }>(text, [id])).rows[0]?.warm_owner
+}
+const waitEnded = (id: string, secondsAgo: number) =>
+  database.pool.query('update sessions set due_at = clock_timestamp() - $2 * interval $$1 s$$ where id = $1', [
+    id,
+    secondsAgo,
+  ])
+
+test('for 60 s after its wait has ended only the process with the program takes a session, afterwards any', async () => {
+  const id = await warm('keeper')
+  await waitEnded(id, 50)
+  assert.equal(await leases.take(id, 'other'), undefined)
+  assert.deepEqual(await leases.takeHeard([id], 1, 'other'), [])
+  assert.ok(!(await leases.takeOldest(200, 'other')).some(({ sessionId }) => sessionId === id))
+  const taken = await leases.take(id, 'keeper')
+  assert.equal(taken?.wasAbandoned, false, 'it was given up, not cut off')
+  assert.equal(await warmOwnerOf(id), null)
+
+  const late = await warm('keeper')
+  await waitEnded(late, 61)
+  assert.ok(await leases.take(late, 'other'))
+  assert.equal(await warmOwnerOf(late), null)
+})
+
+test('a session whose program was ended, by its process or with it, is free for any', async () => {
+  const cooled = await warm('keeper')
+  await waitEnded(cooled, 0)
+  await leases.cool([cooled], 'somebody else')
+  assert.equal(await leases.take(cooled, 'other'), undefined)
+  await leases.cool([cooled], 'keeper')
+  assert.ok(await leases.take(cooled, 'other'))
+
+  const orphaned = await warm('dead keeper')
+  await waitEnded(orphaned, 0)
+  await leases.expireDeadOwners({ silentForMs: 0 })
+  assert.ok(await leases.take(orphaned, 'other'))
+})
+
+test('a lease that went to somebody else is not given up', async () => {
+  const id = await running('one')
+  const { rows } = await database.pool.query<{ fence: number }>('select fence from sessions where id = $1', [id])
+  await expire(id)
+  await leases.take(id, 'two')
+  assert.deepEqual(await leases.rest([{ sessionId: id, fence: rows[0]?.fence ?? 0 }], 'one'), [])
+  assert.equal((await rowOf(id))?.lease_owner, 'two')
+})

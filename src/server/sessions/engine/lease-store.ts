@@ -34,8 +34,14 @@ const lease = `interval '${leaseSeconds} seconds'`
 /** Without an owner no tool is at work. */
 const sandboxAtRest = `case sandbox_status when 'running' then 'stopped' else sandbox_status end`
 
+/** How long after a wait has ended only the process that keeps the session's program may take it. */
+const warmSeconds = 60
+
+/** `$2` is the process that takes it. */
 const isFree = (session: string) => `
-  ${session}.deleted_at is null and (${session}.lease_until is null or ${session}.lease_until < clock_timestamp())`
+  ${session}.deleted_at is null and (${session}.lease_until is null or ${session}.lease_until < clock_timestamp())
+  and (${session}.warm_owner is null or ${session}.warm_owner = $2
+       or ${session}.due_at < clock_timestamp() - interval '${warmSeconds} seconds')`
 
 const isDue = (session: string) => `${session}.due_at <= clock_timestamp()`
 
@@ -60,7 +66,7 @@ const takeText = (which: string, [runs, events]: readonly [string, string]) => `
     delete from waits where prompt_id in (select id from begun)
   ), taken as (
     update sessions s
-    set fence = fence + 1, lease_owner = $2, lease_until = clock_timestamp() + ${lease},
+    set fence = fence + 1, lease_owner = $2, lease_until = clock_timestamp() + ${lease}, warm_owner = null,
         next_seq = next_seq + (begun.id is not null)::integer,
         log_bytes = log_bytes + case when begun.id is null then 0 else octet_length(${payload}) end
     from before left join begun on begun.session_id = before.id
@@ -113,6 +119,16 @@ const renewText = `
   from unnest($1::text[], $2::bigint[]) as held (id, fence)
   where s.id = held.id and s.fence = held.fence and s.lease_owner is not null and deleted_at is null
   returning s.id`
+
+/** The program of a session stays, so that its sandbox is still in use. */
+const restText = `
+  update sessions s set lease_owner = null, lease_until = null, warm_owner = $3, due_at = session_due(s.id)
+  from unnest($1::text[], $2::bigint[]) as held (id, fence)
+  where s.id = held.id and s.fence = held.fence and s.lease_owner is not null and deleted_at is null
+  returning s.id`
+
+const coolText = `
+  update sessions set warm_owner = null, sandbox_status = ${sandboxAtRest} where id = any ($1::text[]) and warm_owner = $2`
 
 const handOverText = `
   update sessions
@@ -186,6 +202,21 @@ export function leaseStore(pool: Pool) {
       return !rows[0]?.has_work
     },
 
+    /**
+     * Gives up the leases of sessions whose runs wait for people, but lets nobody else have them for a while: their programs are
+     * kept by `owner`. The ids of those that were still ours.
+     */
+    async rest(holds: readonly Hold[], owner: string): Promise<string[]> {
+      const values = [holds.map(({ sessionId }) => sessionId), holds.map(({ fence }) => fence), owner]
+      const { rows } = await pool.query<{ id: string }>({ name: 'rest_leases', text: restText, values })
+      return rows.map(({ id }) => id)
+    },
+
+    /** Lets any process have these sessions again: their programs are ended. */
+    async cool(sessionIds: readonly string[], owner: string): Promise<void> {
+      await pool.query(coolText, [sessionIds, owner])
+    },
+
     /** Gives a lease back, whatever waits. */
     async handOver({ sessionId, fence }: Hold): Promise<void> {
       await pool.query({ name: 'hand_over', text: handOverText, values: [sessionId, fence] })
@@ -206,12 +237,18 @@ export function leaseStore(pool: Pool) {
      * where a prompt was cut off: whoever takes that session must know.
      */
     async expireDeadOwners({ silentForMs }: { silentForMs: number }): Promise<number> {
-      const live = 'select distinct lease_owner as owner from sessions where lease_owner is not null'
+      const live = `
+        select lease_owner as owner from sessions where lease_owner is not null
+        union select warm_owner from sessions where warm_owner is not null`
       const { rows } = await pool.query<{ owner: string }>(live)
       let expired = 0
       for (const { owner } of rows) {
         const { rowCount } = await pool.query(
-          `update sessions s
+          `with cooled as (
+             update sessions set warm_owner = null, sandbox_status = ${sandboxAtRest}
+             where warm_owner = $1 and pg_try_advisory_xact_lock(${ownerLock})
+           )
+           update sessions s
            set lease_until = clock_timestamp(), sandbox_status = ${sandboxAtRest},
                lease_owner = case when exists (
                  select from prompts where session_id = s.id and state = 'running') then lease_owner end

@@ -30,11 +30,15 @@ function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typ
       for (const control of controls) control(sessionId)
     },
   }
+  let fence = 0
+  const taken = new Set(['taken'])
   const store = {
     take: async (sessionId: string) =>
-      sessionId === 'taken'
+      taken.has(sessionId)
         ? undefined
-        : { sessionId, fence: 1, wasAbandoned: false, hasOthers: false, session: { next_seq: 1 } },
+        : { sessionId, fence: ++fence, wasAbandoned: false, hasOthers: false, session: { next_seq: 1 } },
+    rest: async (holds: readonly { readonly sessionId: string }[]) => holds.map(({ sessionId }) => sessionId),
+    cool: async () => undefined,
     renew(holds: Parameters<LeaseStore['renew']>[0]) {
       rig.renewals++
       return rig.renew(holds)
@@ -54,7 +58,7 @@ function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typ
     pace: { ...pace, ...slow },
   })
   t.after(() => leases.stop())
-  return { rig, leases }
+  return { rig, leases, taken }
 }
 
 const all: LeaseStore['renew'] = async holds => holds.map(({ sessionId }) => sessionId)
@@ -174,4 +178,44 @@ test('a session that was given back is not renewed any more', async t => {
   }
   await eventually(() => rig.renewals > renewals + 1)
   assert.equal(other.lost.aborted, false)
+})
+
+test('a run that waits for people gives its lease up once it is quiet, and has one again when it goes on', async t => {
+  const { rig, leases } = createRig(t, all)
+  const held = await hold(leases, 'a')
+  const before = held.fence
+  held.isAsking = true
+  await eventually(() => held.regain?.() !== undefined)
+  assert.ok(held.fence > before, 'the lease is a new one')
+  held.isAsking = false
+  const renewals = rig.renewals
+  await eventually(() => rig.renewals > renewals + 1)
+  assert.deepEqual([held.regain?.(), held.lost.aborted], [undefined, false])
+})
+
+test('a run without its lease does not get stale, and is lost when somebody else has the session', async t => {
+  const { leases, taken } = createRig(t, all, { selfStopMs: 30 })
+  const held = await hold(leases, 'a')
+  held.isAsking = true
+  const log = createEventLog({
+    pool: {} as never,
+    store: {} as EventStore,
+    live: { publish: () => {} } as unknown as LiveEvents,
+    folds: { note: () => {} },
+  })
+  await eventually(() => held.isWarm)
+  await new Promise(resolve => setTimeout(resolve, 60))
+  assert.equal(held.lost.aborted, false)
+  taken.add('a')
+  await assert.rejects(log.append(held, [{ type: 'agent.message' }]), FenceLost)
+  assert.equal(held.lost.aborted, true)
+})
+
+test('a look for work that finds a run which waits here gives it its lease, and no second loop', async t => {
+  const { leases } = createRig(t, all)
+  const held = await hold(leases, 'a')
+  held.isAsking = true
+  await eventually(() => held.isWarm)
+  assert.equal(await leases.take('a'), held)
+  assert.equal(held.isWarm, false)
 })

@@ -5,9 +5,10 @@ import type { Writer } from '../log/event-log.ts'
 import type { PromptStore, TakenAtOnce } from '../queue/prompt-store.ts'
 import { controlChannel } from '../session-store.ts'
 import type { LeaseStore, TakenLease } from './lease-store.ts'
+import { WarmSessions } from './warm-sessions.ts'
 
 /** A session that this process runs. */
-export interface HeldSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers'>, Writer {
+export interface HeldSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
   /** The beginning of its first run; undefined once that is known to the run. */
   begun: TakenLease['begun']
   /** As it was when it was taken; undefined from its first run on. */
@@ -16,14 +17,23 @@ export interface HeldSession extends Omit<TakenLease, 'session' | 'begun' | 'has
   lastSeq: number
   /** Prompts may have come since the run has asked for those that are its own. */
   hasNews: boolean
+  /** The run waits for people: once it is quiet, the lease is given up until the run goes on. */
+  isAsking: boolean
+  /** The lease was given up while the run waits here. */
+  isWarm: boolean
   /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */
   onStop: (runId: string) => void
 }
 
 interface Held extends HeldSession {
-  readonly takenAt: number
+  /** Each lease of the session has another one. */
+  fence: number
+  takenAt: number
   /** When the request was sent that took or renewed the lease last: it lives longer than that by the database clock. */
   renewedAt: number
+  /** When the run used the lease last. */
+  usedAt: number
+  regaining: Promise<void> | undefined
   readonly abandon: AbortController
 }
 
@@ -40,6 +50,7 @@ const usualPace: LeasePace = { renewMs: 2_000, selfStopMs: 10_000, watchMs: 1_00
 /** The sessions that this process holds: takes leases, renews them, and says when one is lost. */
 export class Leases {
   readonly #held = new Map<string, Held>()
+  readonly #warm = new WarmSessions<Held>()
   readonly #store: LeaseStore
   readonly #prompts: PromptStore
   readonly #owner: string
@@ -96,7 +107,10 @@ export class Leases {
     return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
   }
 
-  #hold({ hasOthers: hasNews, ...lease }: TakenLease, takenAt: number): HeldSession {
+  #hold(taken: TakenLease, takenAt: number): HeldSession {
+    const warm = this.#warm.get(taken.sessionId)
+    if (warm) return this.#goOnWith(warm, taken, takenAt)
+    const { hasOthers: hasNews, ...lease } = taken
     const abandon = new AbortController()
     const held: Held = {
       ...lease,
@@ -104,17 +118,67 @@ export class Leases {
       hasNews,
       takenAt,
       renewedAt: takenAt,
+      usedAt: takenAt,
+      isAsking: false,
+      isWarm: false,
+      regaining: undefined,
       abandon,
       lost: abandon.signal,
       // A process that was paused gets here before its timers have seen how late it is.
       mayWrite: () => {
         if (this.#isStale(held)) this.#lose(held)
+        held.usedAt = performance.now()
         return !abandon.signal.aborted
       },
+      regain: () => (held.isWarm && !abandon.signal.aborted ? this.#regain(held) : undefined),
       onStop: () => undefined,
     }
     this.#held.set(lease.sessionId, held)
     return held
+  }
+
+  #goOnWith(warm: Held, { fence, session }: TakenLease, takenAt: number): HeldSession {
+    this.#warm.remove(warm.sessionId)
+    const now = { takenAt, renewedAt: takenAt, usedAt: takenAt }
+    Object.assign(warm, { fence, lastSeq: session.next_seq - 1, hasNews: true, isWarm: false, ...now })
+    this.#held.set(warm.sessionId, warm)
+    return warm
+  }
+
+  #regain(warm: Held): Promise<void> {
+    const take = async () => {
+      const takenAt = performance.now()
+      const lease = await this.#store.take(warm.sessionId, this.#owner, 0)
+      if (lease) this.#goOnWith(warm, lease, takenAt)
+      // Unless a look for work has taken it for us meanwhile.
+      else if (warm.isWarm) this.#lose(warm)
+    }
+    warm.regaining ??= take().finally(() => {
+      warm.regaining = undefined
+    })
+    return warm.regaining
+  }
+
+  /** Gives up the leases of runs that wait for people and are quiet. */
+  async #rest(quiet: readonly Held[]): Promise<void> {
+    if (quiet.length === 0) return
+    const resting = new Set(await this.#store.rest(quiet, this.#owner))
+    const nowMs = performance.now()
+    for (const held of quiet) {
+      if (!resting.has(held.sessionId) || this.#held.get(held.sessionId) !== held) continue
+      this.#held.delete(held.sessionId)
+      held.isWarm = true
+      this.#warm.add(held, nowMs)
+    }
+  }
+
+  /** Ends the runs that have waited here for too long: whoever takes their sessions begins another program. */
+  async #cool(): Promise<void> {
+    const overdue = this.#warm.overdue(performance.now())
+    if (overdue.length === 0) return
+    const ids = overdue.map(({ sessionId }) => sessionId)
+    await this.#store.cool(ids, this.#owner)
+    for (const warm of overdue) if (warm.isWarm) this.#lose(warm)
   }
 
   /** A hint that something has come for a session. */
@@ -125,7 +189,9 @@ export class Leases {
 
   /** Forgets a session whose lease was released or lost. */
   drop(session: HeldSession): void {
-    if (this.#held.get(session.sessionId)?.fence === session.fence) this.#held.delete(session.sessionId)
+    const { sessionId, fence } = session
+    if (this.#held.get(sessionId)?.fence === fence) this.#held.delete(sessionId)
+    if (this.#warm.get(sessionId)?.fence === fence) this.#warm.remove(sessionId)
   }
 
   async stop(): Promise<void> {
@@ -137,6 +203,7 @@ export class Leases {
   async #renew(): Promise<void> {
     const startedAt = performance.now()
     // A lease that was just taken lives long enough, and most sessions end before.
+    await this.#restSome(startedAt)
     const all = [...this.#held.values()]
     const before = all.filter(({ takenAt }) => startedAt - takenAt > this.#pace.renewMs)
     try {
@@ -152,20 +219,34 @@ export class Leases {
     }
   }
 
+  async #restSome(nowMs: number): Promise<void> {
+    const quiet = [...this.#held.values()].filter(
+      ({ isAsking, usedAt }) => isAsking && nowMs - usedAt > this.#pace.renewMs,
+    )
+    try {
+      await this.#rest(quiet)
+      await this.#cool()
+    } catch (cause) {
+      this.#log.debug({ err: cause }, 'could not give up the leases of runs that wait; the next renewal will')
+    }
+  }
+
   #loseStale(): void {
     for (const held of this.#held.values()) if (this.#isStale(held)) this.#lose(held)
   }
 
-  #isStale({ renewedAt }: Held): boolean {
-    return performance.now() - renewedAt > this.#pace.selfStopMs
+  #isStale({ renewedAt, isWarm }: Held): boolean {
+    return !isWarm && performance.now() - renewedAt > this.#pace.selfStopMs
   }
 
   /** A hint that the session was deleted, or that its prompt must stop. */
   async #obey(sessionId: string): Promise<void> {
-    const held = this.#held.get(sessionId)
+    const held = this.#held.get(sessionId) ?? this.#warm.get(sessionId)
     if (!held) return
     const startedAt = performance.now()
     try {
+      await held.regain?.()
+      if (held.lost.aborted) return
       if ((await this.#store.renew([held])).length === 0) return this.#lose(held)
       held.renewedAt = startedAt
       for (const call of await this.#prompts.calls([held])) this.#follow(call)

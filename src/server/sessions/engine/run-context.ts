@@ -61,11 +61,13 @@ export function contextOf(
   let questions = 0
   const asking = async <T>(wait: Promise<T>): Promise<T> => {
     if (questions++ === 0) {
+      held.isAsking = true
       onAsking(held.sessionId, true)
       clock.pause()
     }
     return wait.finally(() => {
       if (--questions > 0) return
+      held.isAsking = false
       onAsking(held.sessionId, false)
       clock.goOn()
     })
@@ -100,7 +102,12 @@ export function contextOf(
     decision: eventId =>
       runtime.parks
         ? saidOrParked(eventId)
-        : asking(awaitDecision({ approvals, live }, eventId, { held, signal: AbortSignal.any([signal, draining]) })),
+        : asking(
+            awaitDecision({ approvals, live }, eventId, {
+              sessionId: held.sessionId,
+              signal: AbortSignal.any([signal, draining]),
+            }),
+          ),
     ...(runtime.parks && {
       async putAside(ms: number) {
         await whileHeld(held, () => prompts.putAside(held, ms))

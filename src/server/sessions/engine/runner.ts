@@ -44,6 +44,8 @@ const silentOwnerMs = 5_000
 export class Runner {
   readonly #deps: RunnerDeps
   readonly #active = new Map<string, Promise<void>>()
+  /** What the loops of these sessions hold, also while a run waits without its lease. */
+  readonly #heldHere = new Map<string, HeldSession>()
   /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
   readonly #wokenAgain = new Set<string>()
   /** Sessions that wait for people: they take no slot. */
@@ -181,6 +183,7 @@ export class Runner {
 
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
+    this.#heldHere.delete(sessionId)
     this.#asking.delete(sessionId)
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
     void this.#fillSoon()
@@ -236,6 +239,8 @@ export class Runner {
   async #beginHeld(held: HeldSession): Promise<void> {
     const { sessionId } = held
     if (!this.#active.has(sessionId)) return this.#begin(sessionId, Promise.resolve(held))
+    // Its run waits here, and has its lease again.
+    if (this.#heldHere.get(sessionId) === held) return
     this.#tellBegun(held)
     // Its last loop here is about to end, and looks once more.
     this.#wokenAgain.add(sessionId)
@@ -248,6 +253,7 @@ export class Runner {
     let isReleased = false
     try {
       held = await lease
+      if (held) this.#heldHere.set(sessionId, held)
       if (held && !isTold) this.#tellBegun(held)
       // Heard while the lease was taken.
       if (held && this.#wokenAgain.has(sessionId)) held.hasNews = true

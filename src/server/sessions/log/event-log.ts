@@ -21,6 +21,8 @@ export interface Writer extends Hold {
   readonly lost: AbortSignal
   /** False once the lease may have lapsed by the clock of this process: then `lost` aborts, and nothing may be written. */
   readonly mayWrite: () => boolean
+  /** Takes the lease again where it was given up while the run waits; undefined where it is there. Rejects with `unavailable`. */
+  readonly regain?: () => Promise<void> | undefined
   /** The last event of the log that it has stored, or that was there before. */
   lastSeq: number
 }
@@ -111,8 +113,9 @@ type Write = (events: readonly NamedEvent[], on: Queryable) => Promise<SessionEv
  */
 export async function whileHeld<T>(held: Writer, attempt: (isRepeat: boolean) => Promise<T>): Promise<T> {
   for (let isRepeat = false; ; isRepeat = true) {
-    if (!held.mayWrite()) throw new FenceLost(held.sessionId)
     try {
+      await held.regain?.()
+      if (!held.mayWrite()) throw new FenceLost(held.sessionId)
       return await attempt(isRepeat)
     } catch (error) {
       if (!held.mayWrite()) throw new FenceLost(held.sessionId)
