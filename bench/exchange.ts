@@ -106,23 +106,5 @@ export const messagesFrames = (): string[] => [
   ...closingFrames,
 ]
 
-/** Number and time of a text event, in any dialect; undefined for any other frame. */
-export function readDelta(text: string): { readonly number: number; readonly sentUs: number } | undefined {
-  const found = /":"n(\d{4})t(\d{16})/.exec(text)
-  return found ? { number: Number(found[1]), sentUs: Number(found[2]) } : undefined
-}
-
 /** Microseconds of a clock that all processes of the machine share. */
 export const nowUs = (): number => Number(process.hrtime.bigint() / 1_000n)
-
-/** Cuts a stream into its frames, which end with an empty line. */
-export function frameCutter(onFrame: (frame: string) => void) {
-  let rest = ''
-  return {
-    take(chunk: Buffer): void {
-      const pieces = (rest + chunk.toString('latin1')).split('\n\n')
-      rest = pieces.pop() ?? ''
-      for (const piece of pieces) onFrame(piece)
-    },
-  }
-}

@@ -16,6 +16,7 @@ export type Program =
   | 'direct'
   | 'bare proxy'
   | 'Switchyard'
+  | 'Switchyard, virtual key'
   | 'Switchyard, key with a budget'
   | 'Portkey'
   | 'claude-code-router'
@@ -37,11 +38,18 @@ export const contenders: readonly Contender[] = [
   { program: 'bare proxy', lane: 'raw', share: 1, start: startYardstick('raw') },
   { program: 'Switchyard', lane: 'raw', share: 1, start: startSwitchyard('bench') },
   {
+    program: 'Switchyard, virtual key',
+    lane: 'raw',
+    share: 1,
+    only: ['json'],
+    start: startSwitchyard('bench', {}),
+  },
+  {
     program: 'Switchyard, key with a budget',
     lane: 'raw',
     share: 1,
     only: ['json'],
-    start: startSwitchyard('bench', { hasBudget: true }),
+    start: startSwitchyard('bench', { max_budget: 1_000_000 }),
   },
   { program: 'Portkey', lane: 'raw', share: 0.25, start: startPortkey },
   { program: 'direct', lane: 'translated', share: 1, start: startDirect('translated') },
@@ -73,12 +81,16 @@ function startYardstick(lane: Lane): Contender['start'] {
 
 /**
  * The service with all that it does for a call: key, checks, routing, log, booking in its embedded database. Models
- * `bench/*` are those of an Anthropic upstream, `chat/*` those of a chat one.
+ * `bench/*` are those of an Anthropic upstream, `chat/*` those of a chat one. Calls come with a virtual key of these limits, if given; no
+ * scenario uses up a budget of a million.
  */
-export function startSwitchyard(models: 'bench' | 'chat', { hasBudget = false } = {}): Contender['start'] {
+export function startSwitchyard(
+  models: 'bench' | 'chat',
+  limits?: { readonly max_budget?: number },
+): Contender['start'] {
   return async ({ upstream, folder }) => {
     const { url, key, pid, stop } = await startServer({ dataDir: join(folder, 'data'), config: configOf(upstream) })
-    const headers = { 'x-api-key': hasBudget ? await keyWithBudget(url, key) : key }
+    const headers = { 'x-api-key': limits ? await virtualKey(url, key, limits) : key }
     return {
       pid,
       endpoint: kind => ({ origin: url, path: '/v1/messages', model: `${models}/${kind}`, headers }),
@@ -87,19 +99,18 @@ export function startSwitchyard(models: 'bench' | 'chat', { hasBudget = false } 
   }
 }
 
-/** A virtual key with a budget that no scenario uses up: each of its calls is reserved and settled. */
-async function keyWithBudget(url: string, masterKey: string): Promise<string> {
+async function virtualKey(url: string, masterKey: string, limits: object): Promise<string> {
   const answer = await fetch(`${url}/api/keys`, {
     method: 'POST',
     headers: { 'x-api-key': masterKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ label: 'bench', max_budget: 1_000_000 }),
+    body: JSON.stringify({ label: 'bench', ...limits }),
   })
   if (answer.status !== 201) throw new Error(`no key: ${answer.status} ${await answer.text()}`)
   return ((await answer.json()) as { key: string }).key
 }
 
 /** More than any scenario needs: what is refused has no cost. */
-const limits = { max_streams: 10_000, max_loop_delay_ms: 60_000 }
+const serviceLimits = { max_streams: 10_000, max_loop_delay_ms: 60_000 }
 
 /** Without a price a key with a budget is refused. */
 const prices = { input_cost_per_token: 0.000_003, output_cost_per_token: 0.000_015 }
@@ -114,5 +125,9 @@ function configOf(upstream: string): string {
     model_name: `bench/${kind}`,
     params: { model: `anthropic/${kind}`, api_base: upstream + messagesBaseOf(kind), api_key, ...prices },
   }))
-  return JSON.stringify({ model_list: [...raw, ...chat], outbound: { allow: [new URL(upstream).host] }, limits })
+  return JSON.stringify({
+    model_list: [...raw, ...chat],
+    outbound: { allow: [new URL(upstream).host] },
+    limits: serviceLimits,
+  })
 }

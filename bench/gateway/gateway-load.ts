@@ -1,5 +1,8 @@
-import { type Kind, requestBody } from '../exchange.ts'
-import { runProgram } from '../program.ts'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compiled } from '../compiled.ts'
+import { answerText, deltasPerStream, type Kind, paceMs, requestBody } from '../exchange.ts'
+import { startCommand } from '../program.ts'
 
 /** Where calls of a kind go, and how they are put there. */
 export interface Endpoint {
@@ -13,7 +16,7 @@ export interface Endpoint {
 /** How much is sent: a number of calls, or calls for a time. */
 export type Amount = { readonly calls: number } | { readonly durationMs: number }
 
-/** Calls to send, `connections` of them at any time. JSON without pauses is sent by wrk, everything else from Node. */
+/** Calls to send, `connections` of them at any time. JSON without pauses is sent by wrk, everything else by a program in C. */
 export type GatewayLoad = Amount & {
   readonly kind: Kind
   readonly bodyBytes: number
@@ -58,23 +61,56 @@ export function requestFor({ model, headers }: Endpoint, { kind, bodyBytes }: Pi
   return { body: Buffer.from(body), headers: { ...common, ...headers } }
 }
 
-/** What the program that sends is given. */
-export interface SenderOptions {
-  readonly endpoint: Endpoint
-  readonly load: GatewayLoad
+const source = join(import.meta.dirname, 'sender.c')
+/** How long the calls may take besides their time. */
+const patienceMs = 120_000
+/** A text event is stalled when it comes later than the one before it by this, as the upstream sent both. */
+const stallUs = 10 * paceMs * 1_000
+
+type Printed = {
+  readonly [Name in keyof LoadResult]: LoadResult[Name] extends Spread ? Spread | null : LoadResult[Name]
 }
 
-/** Sends the calls from a process of their own. Rejects when no call at all was answered, or they did not end in time. */
-export async function sendGatewayLoad(endpoint: Endpoint, load: GatewayLoad): Promise<LoadResult> {
-  const options: SenderOptions = { endpoint, load }
-  const result = await runProgram<LoadResult | { readonly failed: string }>(
-    import.meta.resolve('./load-generator.ts'),
-    options,
-  )
-  if ('failed' in result) throw new Error(result.failed)
-  const { broken, calls, fault = 'no call was answered' } = result
-  if (calls === 0 || broken === calls || (load.kind === 'json' && broken > 0)) {
-    throw new Error(`${broken} of ${calls} calls failed: ${fault}`)
-  }
+/** Sends the calls from a program in C. Rejects when no call at all was answered. */
+export async function sendGatewayLoad(endpoint: Endpoint, load: GatewayLoad, folder: string): Promise<LoadResult> {
+  const { kind, connections, rampMs = 0, thinkMs = 0 } = load
+  const file = join(folder, `request-${++files}`)
+  await writeFile(file, rawRequest(endpoint, load))
+  const [calls, durationMs] = 'calls' in load ? [load.calls, 0] : [0, load.durationMs]
+  const [expected, deltas] = kind === 'json' ? [answerText, 0] : ['message_stop', deltasPerStream]
+  const { port } = new URL(endpoint.origin)
+  const amounts = [deltas, connections, calls, durationMs, rampMs, thinkMs, stallUs, durationMs + patienceMs]
+  const args = [port, file, expected, ...amounts.map(String)]
+  const { answer, stop } = await startCommand<Printed>(programIn(folder), args)
+  await stop()
+  const result = { ...answer, ...spreadsOf(answer) }
+  const { broken, calls: sent, fault = 'no call was answered' } = result
+  if (sent === 0 || broken === sent) throw new Error(`${broken} of ${sent} calls failed: ${fault}`)
   return result
 }
+
+let files = 0
+const programs = new Map<string, string>()
+
+/** Compiled once for each folder. */
+function programIn(folder: string): string {
+  const program = programs.get(folder) ?? compiled(source, folder)
+  programs.set(folder, program)
+  return program
+}
+
+function rawRequest(endpoint: Endpoint, load: GatewayLoad): Buffer {
+  const { body, headers } = requestFor(endpoint, load)
+  const all = { host: new URL(endpoint.origin).host, ...headers, 'content-length': String(body.length) }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.concat([Buffer.from(`POST ${endpoint.path} HTTP/1.1\r\n${lines.join('')}\r\n`), body])
+}
+
+const noTimes: Spread = { p50: Number.NaN, p99: Number.NaN }
+
+const spreadsOf = ({ relay, firstByte, firstContent, whole }: Printed) => ({
+  relay: relay ?? noTimes,
+  firstByte: firstByte ?? noTimes,
+  firstContent: firstContent ?? noTimes,
+  whole: whole ?? noTimes,
+})

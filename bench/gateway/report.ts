@@ -60,7 +60,7 @@ export function soakReportOf({ day, machine, minutes, outcome: { figures, reside
 
 const notes = [
   'CPU time is that of all threads of the gateway and of every process it started, from `/proc/PID/task/*/schedstat`, up to 1.2 s after the last answer, divided by requests or by upstream events. Ratios are of medians.',
-  'wrk sends the JSON calls for a fixed time; streams are read by a program on Node, which compares the time stamp of every event. An upstream in C answers both, and counts the answers and events by which CPU time is divided.',
+  'wrk sends the JSON calls for a fixed time; streams are read by a program in C, which compares the time stamp of every event. An upstream in C answers both, and counts the answers and events by which CPU time is divided.',
   'Switchyard runs as `npm start` starts it: key checked, log and booking on, with its embedded database, whose CPU time is counted and shown apart ("in children"). Memory is that of the gateway process.',
   'The bare proxy is `node:http` and `undici` with no checks at all. On the translated lane it relays the bytes of the same OpenAI chat answers; gateways there turn them into Anthropic’s format.',
   'Portkey answers streamed calls with status 500 as it installs today; `@hono/node-server` is pinned to 1.3.3 through `overrides`, which mends it. It runs with `--headless`, `TRUSTED_CUSTOM_HOSTS` and `x-portkey-custom-host`.',

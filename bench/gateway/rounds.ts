@@ -130,9 +130,9 @@ interface Measurement {
   readonly setting: Setting
 }
 
-/** JSON goes out from wrk, which costs little; streams from a program that reads when each event was sent. */
+/** JSON goes out from wrk, streams from a program in C that reads when each event was sent: both cost little. */
 const send = (endpoint: Endpoint, load: GatewayLoad, { folder }: Setting): Promise<LoadResult> =>
-  load.kind === 'json' ? sendJsonLoad(endpoint, load, folder) : sendGatewayLoad(endpoint, load)
+  load.kind === 'json' ? sendJsonLoad(endpoint, load, folder) : sendGatewayLoad(endpoint, load, folder)
 
 async function measure({ pid, endpoint }: Running, { scenario, load, setting }: Measurement): Promise<Measured> {
   const target = endpoint(load.kind)

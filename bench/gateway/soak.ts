@@ -43,7 +43,7 @@ export async function runSoak({ setting, minutes, say }: Options): Promise<Soak>
     const sent = soaked.map(({ lane, load }) => {
       const endpoint = running.endpoint(load.kind)
       const model = lane === 'raw' ? endpoint.model : `chat/${load.kind}`
-      return sendGatewayLoad({ ...endpoint, model }, { ...load, durationMs: minutes * 60_000 })
+      return sendGatewayLoad({ ...endpoint, model }, { ...load, durationMs: minutes * 60_000 }, setting.folder)
     })
     const settled = await Promise.allSettled(sent)
     const done = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { compiled } from '../compiled.ts'
 import { bindLifetime } from '../program.ts'
 import type { Server } from '../server.ts'
 import { lastSeq } from './turns.ts'
@@ -31,10 +32,7 @@ const source = join(import.meta.dirname, 'readers.c')
 
 /** Opens readers, spread over the sessions, from a program in C. Resolves when all are open, with how long that took. */
 export async function openReaders({ url, key }: Server, { folder, sessions, readers, seconds }: Wish) {
-  const program = join(folder, 'readers')
-  const { status, stderr, error } = spawnSync('cc', ['-O2', '-o', program, source], { encoding: 'utf8' })
-  if (error) throw new Error(`no C compiler to build the readers (${error.message}); apt-get install gcc libc6-dev`)
-  if (status !== 0) throw new Error(`cannot compile ${source}:\n${stderr}`)
+  const program = compiled(source, folder)
   const file = join(folder, 'paths')
   const paths = sessions.map(async id => `/v1/sessions/${id}/events/stream?after=${await lastSeq({ url, key }, id)}\n`)
   await writeFile(file, (await Promise.all(paths)).join(''))

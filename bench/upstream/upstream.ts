@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { compiled } from '../compiled.ts'
 import { startCommand } from '../program.ts'
 
 /** What the upstream answers to POST requests of one path. */
@@ -31,12 +31,11 @@ export interface Upstream {
 }
 
 const source = join(import.meta.dirname, 'upstream.c')
-const advice = 'install it: apt-get install gcc libc6-dev'
 
 /** Compiles the upstream in `folder` and starts it. */
 export async function startUpstream(folder: string, answers: readonly Answer[]): Promise<Upstream> {
   await mkdir(folder, { recursive: true })
-  const program = compile(folder)
+  const program = compiled(source, folder)
   const triples = answers.map(async ({ path, body, pauseMs = 'whole', pausedEvent }, at) => {
     const file = join(folder, `answer-${at}`)
     await writeFile(file, body)
@@ -45,15 +44,4 @@ export async function startUpstream(folder: string, answers: readonly Answer[]):
   const { answer, stop } = await startCommand<{ origin: string }>(program, (await Promise.all(triples)).flat())
   const { origin } = answer
   return { origin, counts: async () => (await (await fetch(`${origin}/counts`)).json()) as Counts, stop }
-}
-
-function compile(folder: string): string {
-  const program = join(folder, 'upstream')
-  const { status, stderr, error } = spawnSync('cc', ['-O2', '-o', program, source], {
-    encoding: 'utf8',
-  })
-  if (error) throw new Error(`no C compiler to build the upstream of the bench (${error.message}); ${advice}`)
-  if (status === 0) return program
-  const needed = /stdio\.h|crt1\.o/.test(stderr) ? `; the C library is missing, ${advice}` : ''
-  throw new Error(`cannot compile ${source}${needed}:\n${stderr}`)
 }
