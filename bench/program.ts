@@ -29,13 +29,6 @@ export async function startCommand<Answer>(command: string, args: readonly strin
   return { pid: child.pid ?? 0, answer: JSON.parse(line) as Answer, stop: () => ended(child) }
 }
 
-/** Runs a script that ends by itself; what it answered. */
-export async function runProgram<Answer>(url: string, options: object): Promise<Answer> {
-  const program = await startProgram<Answer>(url, options)
-  await program.stop()
-  return program.answer
-}
-
 /** Takes the child along when this process ends. */
 export function bindLifetime(child: ChildProcess): void {
   const kill = () => void child.kill('SIGKILL')

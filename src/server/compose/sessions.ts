@@ -36,6 +36,7 @@ import { FoldCache } from '../sessions/log/fold-cache.ts'
 import { HistoryCache } from '../sessions/log/history-cache.ts'
 import { historyStore } from '../sessions/log/history-store.ts'
 import { LiveEvents } from '../sessions/log/live-events.ts'
+import { createSharedLooks } from '../sessions/log/shared-looks.ts'
 import type { TicketStore } from '../sessions/log/ticket-store.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
 import { createPromptQueue } from '../sessions/queue/prompt-queue.ts'
@@ -214,6 +215,7 @@ export function composeSessions(needs: Needs) {
     rename: sessionRows.rename,
     setMetadata: sessionRows.setMetadata,
     serve(app: FastifyInstance) {
+      const feed = feedStore(pool)
       serveSessions(app, {
         sessions,
         fork,
@@ -224,7 +226,7 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
-      serveFeed(app, { feed: feedStore(pool), live, keys, slots, shutdown })
+      serveFeed(app, { feed: { ...feed, ...createSharedLooks(feed) }, live, keys, slots, shutdown })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
     },
   }
