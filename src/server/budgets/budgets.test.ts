@@ -38,11 +38,21 @@ let calls = 0
 const request = (payers: SomePayers, more: Partial<HoldRequest> = {}): HoldRequest => {
   const requestId = `call_${++calls}`
   const lost = rowOf(requestId, payers, '0.4', { outcome: 'lost', held_usd: '0.4' })
-  return { requestId, payers: payersOf(payers), amountUsd: '0.4', tokens: 10, isHeld: true, model: 'm', lost, ...more }
+  return {
+    requestId,
+    payers: payersOf(payers),
+    amountUsd: '0.4',
+    tokens: 10,
+    isHeld: true,
+    model: 'm',
+    principal: lost.principal,
+    lost: () => lost,
+    ...more,
+  }
 }
 const reserved = async (owner: string) => Number((await bench.budget('owner', owner)).reserved_usd)
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
+const codeOf = (work: unknown) =>
+  Promise.resolve(work).then(
     () => undefined,
     (error: unknown) => (error instanceof AppError ? error.code : error),
   )

@@ -2,7 +2,6 @@ import type { Notifications } from '../db/notifications.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
-import { usdOf } from '../platform/usd.ts'
 import type { UsageRow } from '../usage/store.ts'
 import type { Usage } from '../usage/usage.ts'
 import { LimitedBudgets } from './limited-budgets.ts'
@@ -20,8 +19,10 @@ export interface HoldRequest extends Wanted {
   readonly payers: Payers
   /** False for what costs nothing and is over at once: it only counts as a request. */
   readonly isHeld: boolean
-  /** What the ledger says should this process end before the call does. */
-  readonly lost: UsageRow
+  /** Who makes the call, for the ledger. */
+  readonly principal: string
+  /** Returns the ledger row of a call whose process exits before it ends. Only a reservation of its own needs one. */
+  readonly lost: () => UsageRow
 }
 
 /** What is held for a call at work, by itself or in a slice. It is renewed until one of its two methods is called. */
@@ -46,8 +47,8 @@ export interface Hold {
 export interface Budgets {
   /** True when an owner, an agent or a session limits the call. Rejects with `unavailable`. */
   isLimited(payers: Payers): boolean | Promise<boolean>
-  /** Rejects with `budget_exceeded`, `rate_limited`, `unauthorized`, `unavailable`, or why the call cannot be bounded. */
-  hold(request: HoldRequest): Promise<Hold>
+  /** At once from a slice. Rejects with `budget_exceeded`, `rate_limited`, `unauthorized`, `unavailable`, or why the call cannot be bounded. */
+  hold(request: HoldRequest): Hold | Promise<Hold>
   /** Begins to renew what is held here, and to end what other processes have left behind. */
   start(): void
   stop(): Promise<void>
@@ -95,7 +96,7 @@ export function createBudgets(deps: Deps): Budgets {
 
   const ask = async ({ requestId, payers, amountUsd, tokens, isHeld, lost }: HoldRequest): Promise<Verdict> => {
     try {
-      const asked = { request_id: requestId, payers, amount_usd: amountUsd, tokens, isHeld, facts: lost }
+      const asked = { request_id: requestId, payers, amount_usd: amountUsd, tokens, isHeld, facts: lost() }
       return await reservations.reserve(asked)
     } catch (error) {
       // It may be held all the same, and no call will ever settle it.
@@ -165,10 +166,10 @@ export function createBudgets(deps: Deps): Budgets {
 
   return {
     isLimited: payers => limited.isAny(payers),
-    async hold(request) {
-      const { principal } = request.lost
-      const drawn = await slices.draw({ ...request, principal })
-      return drawn ? holdIn(drawn) : holdAlone(request)
+    hold(request) {
+      const drawn = slices.draw(request)
+      if (!(drawn instanceof Promise)) return drawn ? holdIn(drawn, request) : holdAlone(request)
+      return drawn.then(later => (later ? holdIn(later, request) : holdAlone(request)))
     },
     start() {
       slices.start()
@@ -181,7 +182,7 @@ export function createBudgets(deps: Deps): Budgets {
   }
 }
 
-function holdIn({ slice, pico }: Drawn): Hold {
+function holdIn({ slice, pico }: Drawn, { amountUsd, isHeld }: HoldRequest): Hold {
   let isOver = false
   const end = (costUsd: string | null | undefined): void => {
     if (!isOver) slice.spent(pico, costUsd)
@@ -189,7 +190,7 @@ function holdIn({ slice, pico }: Drawn): Hold {
   }
   return {
     sliceId: slice.id,
-    amountUsd: usdOf(pico),
+    amountUsd: (isHeld && amountUsd) || '0',
     isBudgeted: slice.budgets.some(({ max_usd }) => max_usd !== null),
     warning: warningOf(slice.budgets),
     settled: ({ cost_usd }) => end(cost_usd),

@@ -65,8 +65,8 @@ let calls = 0
 async function begin({ budgets }: Process, payers: SomePayers, amountUsd = '0.1') {
   const requestId = `sliced_${++calls}`
   const lost = rowOf(requestId, payers, amountUsd, { outcome: 'lost', held_usd: amountUsd })
-  const asked = { requestId, payers: allPayers(payers), amountUsd, tokens: 10, isHeld: true, model: 'm', lost }
-  return { requestId, hold: await budgets.hold(asked) }
+  const asked = { requestId, payers: allPayers(payers), amountUsd, tokens: 10, isHeld: true, model: 'm' }
+  return { requestId, hold: await budgets.hold({ ...asked, principal: lost.principal, lost: () => lost }) }
 }
 
 function end({ usage }: Process, payers: SomePayers, begun: { requestId: string; hold: Hold }, cost_usd: string): void {

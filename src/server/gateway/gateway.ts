@@ -207,11 +207,11 @@ export function createGateway(options: Options): Gateway {
           ask,
           table: current,
           asked,
-          groupOf: call.deployment === undefined ? groupsFor(call, current) : noGroups,
+          groupOf: groupsFor(call, current),
         }
         const holding = budgets && holdFor(budgets, incoming)
-        if (holding) hold = await holding
-        Object.assign(ownHeaders, headersOfHold(hold, call))
+        hold = holding instanceof Promise ? await holding : holding
+        if (hold) Object.assign(ownHeaders, headersOfHold(hold, call))
         const sink = sinkUnder(hold, call, given)
         const { asked: members, groupOf } = hold ? groupsUnder(hold, incoming) : incoming
         const trip = {
@@ -288,8 +288,12 @@ function permittedAsk(call: Call, table: RoutingTable): Ask {
   return model === ask.model ? ask : { ...ask, model }
 }
 
-/** The deployments of a name, none for a name that the caller's key may not use. */
-function groupsFor({ kind, caller: { key } }: Call, { served }: RoutingTable): (name: string) => readonly Served[] {
+/** Returns the deployments of other names: none for a name that the key may not use, or for a call that stays where its state is stored. */
+function groupsFor(
+  { kind, deployment, caller: { key } }: Call,
+  { served }: RoutingTable,
+): (name: string) => readonly Served[] {
+  if (deployment !== undefined) return noGroups
   return key ? name => (coversModel(key.models, name) ? served(kind, name) : []) : name => served(kind, name)
 }
 

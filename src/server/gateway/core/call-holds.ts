@@ -23,13 +23,13 @@ interface Incoming {
 }
 
 /**
- * What is held for a call in the budgets that limit it; at once undefined for one that none limits. Rejects with what the
+ * Reserves the most that a call can cost in the budgets that limit it; undefined for a call that none limits. Rejects with what the
  * caller should know when there is no room. Source: Gateway, section 4.
  */
 export function holdFor(
   budgets: Pick<Budgets, 'isLimited' | 'hold'>,
   incoming: Incoming,
-): Promise<Hold | undefined> | undefined {
+): Hold | Promise<Hold | undefined> | undefined {
   const payers = payersOf(incoming.call)
   if (!payers) return undefined
   const isLimited = incoming.call.caller.key?.isLimited || budgets.isLimited(payers)
@@ -45,7 +45,7 @@ export function groupsUnder({ isBudgeted }: Hold, { call, table, asked, groupOf 
   return { asked: priced(asked), groupOf: (name: string) => priced(groupOf(name)) }
 }
 
-function hold(budgets: Pick<Budgets, 'hold'>, payers: Payers, incoming: Incoming): Promise<Hold> {
+function hold(budgets: Pick<Budgets, 'hold'>, payers: Payers, incoming: Incoming): Hold | Promise<Hold> {
   const { call, ask } = incoming
   const isFree = isCount(call.kind)
   const { amountUsd, tokens, unknown } = isFree ? free : worstOf(incoming)
@@ -57,7 +57,8 @@ function hold(budgets: Pick<Budgets, 'hold'>, payers: Payers, incoming: Incoming
     unknown,
     model: ask.model,
     isHeld: !isFree,
-    lost: lostRow(call, ask, amountUsd ?? '0'),
+    principal: call.caller.principal,
+    lost: () => lostRow(call, ask, amountUsd ?? '0'),
   })
 }
 
@@ -67,9 +68,10 @@ const free: WorstCase = { amountUsd: '0', tokens: 0 }
 function worstOf(incoming: Incoming): WorstCase {
   const { call, ask, table, asked } = incoming
   const { limits, prices } = table.config
-  const candidates = candidatesOf(incoming).map(target => ({ ...target, facts: table.prices.factsOf(target) }))
+  const candidates = candidatesOf(incoming)
+  const { factsOf } = table.prices
   const worst = isEndpoint(call.kind)
-    ? worstOfEndpoint(call, call.kind, candidates)
+    ? worstOfEndpoint(call, call.kind, candidates, factsOf)
     : worstCase(
         {
           input: inputBoundOf(call, ask.members, limits.reserveServerToolCalls),
@@ -79,6 +81,7 @@ function worstOf(incoming: Incoming): WorstCase {
           unlimitedCalls: limits.reserveServerToolCalls,
         },
         candidates,
+        factsOf,
       )
   const isPriced = asked.some(target => table.isPriced(call.kind, target))
   if (prices.unknown === 'allow') return worst.unknown === 'price' ? { ...worst, amountUsd: '0' } : worst
@@ -90,6 +93,7 @@ function candidatesOf({ call, ask, table, asked, groupOf }: Incoming): readonly 
   const aliasOf = (name: string): string | undefined =>
     (name === ask.model ? asked : groupOf(name))[0]?.deployment.alias
   const header = [call.headers['x-switchyard-fallbacks']].flat()[0]
+  if (header === undefined && !table.hasFallbacks) return asked
   const names = reachableNames({ settings: table.config.router, asked: ask.model, header, aliasOf })
   return names.flatMap(name => (name === ask.model ? asked : groupOf(name)))
 }

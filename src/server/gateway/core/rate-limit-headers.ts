@@ -15,9 +15,9 @@ const formats: Readonly<Partial<Record<CallKind, 'anthropic' | 'google'>>> = {
 }
 
 /** What the caller reads of its budgets with every answer. */
-export const headersOfHold = (hold: Hold | undefined, { kind }: Pick<Call, 'kind'>): Record<string, string> => ({
-  ...(hold?.warning !== undefined && { 'x-switchyard-budget-warning': hold.warning }),
-  ...(hold?.rateLimits && rateLimitHeaders(kind, hold.rateLimits)),
+export const headersOfHold = (hold: Hold, { kind }: Pick<Call, 'kind'>): Record<string, string> => ({
+  ...(hold.warning !== undefined && { 'x-switchyard-budget-warning': hold.warning }),
+  ...(hold.rateLimits && rateLimitHeaders(kind, hold.rateLimits)),
 })
 
 /** Where the answer goes: without the upstream's rate limits where the caller has limits of ours. */

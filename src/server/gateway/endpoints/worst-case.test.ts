@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../../test/support/gateway-app.ts'
-import type { EndpointKind } from '../core/call.ts'
+import type { DeployedModel, EndpointKind } from '../core/call.ts'
 import { createAppliedRates } from '../pricing/cost.ts'
 import type { ModelFacts } from '../pricing/price-book.ts'
 import { flatRate, type KnownRates } from '../pricing/rates.ts'
-import { type Candidate, worstOfEndpoint } from './worst-case.ts'
+import { worstOfEndpoint } from './worst-case.ts'
 
 const rates: KnownRates = {
   input: flatRate(1),
@@ -17,6 +17,8 @@ const rates: KnownRates = {
 const priced: ModelFacts = {
   price: { rates, source: 'config', label: 'config', applied: createAppliedRates(rates) },
 }
+type Candidate = DeployedModel & { readonly facts: ModelFacts }
+const factsOf = (model: DeployedModel): ModelFacts => (model as Candidate).facts
 const at = (upstreamModel: string, facts: ModelFacts = {}, provider = 'openai'): Candidate => ({
   deployment: deploymentAt('http://upstream.test', { provider, upstreamModel }),
   upstreamModel,
@@ -24,7 +26,7 @@ const at = (upstreamModel: string, facts: ModelFacts = {}, provider = 'openai'):
 })
 const json = (body: object) => ({ body: Buffer.from(JSON.stringify(body)), headers: {} })
 const worst = (kind: EndpointKind, body: object, ...candidates: Candidate[]) =>
-  worstOfEndpoint(json(body), kind, candidates)
+  worstOfEndpoint(json(body), kind, candidates, factsOf)
 
 const form = (audio: Buffer) => ({
   headers: { 'content-type': 'multipart/form-data; boundary=b' },
@@ -54,19 +56,19 @@ test('images that cost tokens are reserved as the largest ones at the finest qua
 })
 
 test('a recording is reserved as long as the slowest codec makes it, a WAV file as long as it states', () => {
-  const unknown = worstOfEndpoint(form(Buffer.alloc(7_500)), 'transcriptions', [at('whisper-1')])
+  const unknown = worstOfEndpoint(form(Buffer.alloc(7_500)), 'transcriptions', [at('whisper-1')], factsOf)
   assert.equal(unknown.amountUsd, '0.001')
   const wave = Buffer.alloc(7_500)
   wave.write('RIFF')
   wave.writeUInt32LE(1_500, 28)
-  assert.equal(worstOfEndpoint(form(wave), 'transcriptions', [at('whisper-1')]).amountUsd, '0.0005')
+  assert.equal(worstOfEndpoint(form(wave), 'transcriptions', [at('whisper-1')], factsOf).amountUsd, '0.0005')
 })
 
 test('a WAV file that states less than the slowest codec has is not believed', () => {
   const wave = Buffer.alloc(7_500)
   wave.write('RIFF')
   wave.writeUInt32LE(1, 28)
-  assert.equal(worstOfEndpoint(form(wave), 'transcriptions', [at('whisper-1')]).amountUsd, '0.001')
+  assert.equal(worstOfEndpoint(form(wave), 'transcriptions', [at('whisper-1')], factsOf).amountUsd, '0.001')
 })
 
 test('a completion is reserved by its body and every answer that it asks for', () => {

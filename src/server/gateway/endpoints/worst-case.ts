@@ -7,11 +7,6 @@ import { noTokens } from '../tokens/token-counts.ts'
 import { charactersOf, type Fields, fieldsOf, requestedUnits, secondsOf, textBytesOf } from './request.ts'
 import { endpoints } from './table.ts'
 
-/** A model that may serve the call. */
-export interface Candidate extends DeployedModel {
-  readonly facts: ModelFacts
-}
-
 /**
  * Of the largest image at the finest quality, partial images included: gpt-image-2 makes 23,719 tokens of 2880 by 2880 pixels.
  * Source: OpenAI's guide "Image generation", its calculator.
@@ -32,11 +27,13 @@ interface Bound {
 export function worstOfEndpoint(
   call: Pick<Call, 'body' | 'headers' | 'address'>,
   kind: EndpointKind,
-  candidates: readonly Candidate[],
+  candidates: readonly DeployedModel[],
+  factsOf: (model: DeployedModel) => ModelFacts,
 ): WorstCase {
   const fields = fieldsOf({ ...call, kind })
   let worst: WorstCase = { amountUsd: null, tokens: 0, unknown: 'price' }
-  for (const { facts, ...model } of candidates) {
+  for (const model of candidates) {
+    const facts = factsOf(model)
     const { units, input, output } = boundOf(call, kind, { fields, facts })
     if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
     const tokens = Math.max(worst.tokens ?? 0, input + output)

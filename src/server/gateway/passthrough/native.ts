@@ -68,7 +68,8 @@ export function createNative({ gateway, send, usage, budgets, freezes }: Deps): 
       ...(!isFree && { unknown: 'native' }),
       model: ask.model,
       isHeld: true,
-      lost: lostRow(call, ask, '0'),
+      principal: call.caller.principal,
+      lost: () => lostRow(call, ask, '0'),
     })
   }
 

@@ -71,6 +71,11 @@ function usesPreview({ kind, body }: Pick<Call, 'kind' | 'body'>): boolean {
   return recordsOf(tools).some(isSearchPreview)
 }
 
+function isAny(calls: Units): boolean {
+  for (const unit in calls) if ((calls[unit as Unit] ?? 0) > 0) return true
+  return false
+}
+
 interface ToolCharge {
   readonly pico: bigint
   /** US dollars for a call, as exact decimals. */
@@ -81,7 +86,7 @@ const noCharge: ToolCharge = { pico: 0n, rates: {} }
 
 /** The fees of calls of a provider's tools, as far as they are known: in pico-dollars, and the rates by unit. */
 export function toolChargeOf(target: DeployedModel, calls: Units): ToolCharge {
-  if (!Object.values(calls).some(count => count > 0)) return noCharge
+  if (!isAny(calls)) return noCharge
   const fees = toolFeesOf(target)
   const charged = (Object.entries(calls) as [Unit, number][]).flatMap(([unit, count]) => {
     const fee = fees?.rates[unit] ?? (unit === 'web_search_preview' ? fees?.rates.web_search : undefined)

@@ -10,7 +10,7 @@ import { noTokens } from '../tokens/token-counts.ts'
 import { costOf, createAppliedRates } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
 import { flatRate, type KnownRates } from './rates.ts'
-import { worstCase } from './worst-case.ts'
+import { type Candidate, worstCase as worstCaseOf } from './worst-case.ts'
 
 const factsOf = (rates: KnownRates | undefined, more: Partial<ModelFacts> = {}): ModelFacts => ({
   ...more,
@@ -38,6 +38,9 @@ const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({
   upstreamModel,
   facts,
 })
+type Known = Candidate & { readonly facts: ModelFacts }
+const worstCase = (asked: Parameters<typeof worstCaseOf>[0], candidates: readonly Known[]) =>
+  worstCaseOf(asked, candidates, model => (model as Known).facts)
 const opus = candidate(factsOf(flat(5, 25), { contextWindow: 200_000, maxOutput: 64_000 }))
 
 test('the worst case is all input written to the long cache, and all output that was asked for', () => {

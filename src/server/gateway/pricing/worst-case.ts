@@ -1,4 +1,4 @@
-import type { Protocol, TieredRate } from '../../config/config.ts'
+import type { Protocol, RateName, TieredRate } from '../../config/config.ts'
 import { usdOf } from '../../platform/usd.ts'
 import { baseModelOf, type DeployedModel, type Units } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'
@@ -10,7 +10,6 @@ import { toolChargeOf } from './tool-fees.ts'
 export interface Candidate extends DeployedModel {
   /** Absent where it makes no difference. */
   readonly protocol?: Protocol
-  readonly facts: ModelFacts
 }
 
 interface Call {
@@ -40,18 +39,22 @@ export interface WorstCase {
  * highest rate for output, all calls of the provider's tools at their fees. Candidates without a price are left out; with none
  * left there is no amount. Our choice where a figure is missing: no amount rather than a guess. Source: Gateway, section 4.
  */
-export function worstCase(call: Call, candidates: readonly Candidate[]): WorstCase {
+export function worstCase(
+  call: Call,
+  candidates: readonly Candidate[],
+  factsOf: (model: DeployedModel) => ModelFacts,
+): WorstCase {
   let most = 0n
   let tokens = 0
   let isPriced = false
   for (const candidate of candidates) {
-    const { facts } = candidate
-    const input = inputTokens(call, candidate)
+    const facts = factsOf(candidate)
+    const input = inputTokens(call, candidate, facts)
     if (input === undefined) return { amountUsd: null, tokens: null, unknown: 'input' }
     const output = outputTokens(call, facts)
     if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
     tokens = Math.max(tokens, input + output)
-    const cost = costAtMost({ input, output }, facts)
+    const cost = costAtMost(input, output, facts)
     if (cost === undefined) continue
     isPriced = true
     const all = cost + toolChargeOf(candidate, toolCallsAt(candidate, call)).pico
@@ -76,19 +79,25 @@ const tokensPerProviderCall = 25_000
 const tokensPerImage = 10_000
 const tokensPerImageOf: readonly (readonly [names: RegExp, tokens: number])[] = [[/gpt-4o-mini/, 50_000]]
 
-function inputTokens({ input, bytesPerToken }: Call, candidate: Candidate): number | undefined {
-  const window = input.fillsWindow ? candidate.facts.contextWindow : 0
+function inputTokens(
+  { input, bytesPerToken }: Call,
+  model: DeployedModel,
+  { contextWindow }: ModelFacts,
+): number | undefined {
+  const window = input.fillsWindow ? contextWindow : 0
   if (window === undefined) return undefined
-  const perImage = tokensPerImageOf.find(([names]) => names.test(baseModelOf(candidate)))?.[1] ?? tokensPerImage
   return (
     Math.ceil(input.textBytes / bytesPerToken) +
-    input.images * perImage +
+    (input.images === 0 ? 0 : input.images * tokensPerImageFor(model)) +
     input.providerCalls * tokensPerProviderCall +
     input.tools * tokensPerTool +
     tokensAround +
     window
   )
 }
+
+const tokensPerImageFor = (model: DeployedModel): number =>
+  tokensPerImageOf.find(([names]) => names.test(baseModelOf(model)))?.[1] ?? tokensPerImage
 
 /** Some upstreams take no lower limit than this, so that one is raised to it. */
 const leastOutput = 16
@@ -100,14 +109,20 @@ function outputTokens({ input, maxTokens, hasOutput }: Call, facts: ModelFacts):
 }
 
 /** Pico-dollars; undefined without a price. */
-function costAtMost({ input, output }: { input: number; output: number }, { price }: ModelFacts): bigint | undefined {
+function costAtMost(input: number, output: number, { price }: ModelFacts): bigint | undefined {
   if (!price || (output > 0 && !price.rates.output)) return undefined
-  const { output: outputRate, ...inputRates } = price.rates
-  const dearest = Math.max(...Object.values(inputRates).map(rate => highestRate(rate, input)))
+  const { rates } = price
+  let dearest = 0
+  for (const name of inputRates) dearest = Math.max(dearest, highestRate(rates[name], input))
   const cost = BigInt(input) * perToken(dearest)
-  return outputRate ? cost + BigInt(output) * perToken(highestRate(outputRate, input)) : cost
+  return rates.output ? cost + BigInt(output) * perToken(highestRate(rates.output, input)) : cost
 }
 
+const inputRates = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const satisfies readonly RateName[]
+
 /** Of all tiers that a call with so many tokens of input, or fewer, can come into. */
-const highestRate = ({ base, tiers }: TieredRate, input: number): number =>
-  Math.max(base, ...tiers.flatMap(({ above, rate }) => (above < input ? [rate] : [])))
+function highestRate({ base, tiers }: TieredRate, input: number): number {
+  let highest = base
+  for (const { above, rate } of tiers) if (above < input) highest = Math.max(highest, rate)
+  return highest
+}

@@ -22,6 +22,8 @@ export interface RoutingTable {
   readonly config: GatewayConfig
   readonly list: ModelList
   readonly prices: PriceBook
+  /** True when any model has fallbacks. */
+  readonly hasFallbacks: boolean
   /** True when a model wants the bodies of its calls recorded. */
   readonly logsBodies: boolean
   /** True when all that a call of `kind` uses has a known price. */
@@ -113,6 +115,7 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     since: id => since.get(id),
     prices,
     logsBodies: deployments.some(({ logBodiesUntilMs }) => logBodiesUntilMs !== undefined),
+    hasFallbacks: hasEntries(config.router),
     isPriced,
     deployment: id => byId.get(id),
     served,
@@ -125,6 +128,9 @@ export function createRoutingTable(config: GatewayConfig, laneFor: LaneFor, befo
     },
   }
 }
+
+const hasEntries = ({ fallbacks, contextWindowFallbacks, policyFallbacks }: Config['router']): boolean =>
+  [fallbacks, contextWindowFallbacks, policyFallbacks].some(table => Object.keys(table).length > 0)
 
 const unpriced = (name: string): Error =>
   new AppError(

@@ -73,6 +73,15 @@ interface Media {
 
 type Rest = Omit<InputBound, 'textBytes' | 'images'>
 
+/** Of nearly all requests without tools. */
+const nothingElse: Rest = {
+  providerCalls: 0,
+  toolCalls: { web_search: 0, web_search_preview: 0, file_search: 0, code_container: 0 },
+  tools: 0,
+  fillsWindow: false,
+  answers: 1,
+}
+
 const noMedia: Media = { images: 0, dataBytes: 0, fillsWindow: false }
 
 /** Up to this length a value is parsed sooner than looked through. */
@@ -82,17 +91,18 @@ const parsedAt = (body: Buffer, { start, end }: Span): unknown => JSON.parse(bod
 
 /** The members that the scan has found, as far as bounds read them. */
 function outlineOf(body: Buffer, { names, values }: OwnMembers): Json {
-  const text = openText(body)
-  const known = names.flatMap((name, at) => {
-    const span = allBoundFields.has(name) ? values[at] : undefined
-    if (!span) return []
+  const outline: Record<string, unknown> = {}
+  for (const [at, span] of values.entries()) {
+    const name = names[at]
+    if (!span || name === undefined || !allBoundFields.has(name)) continue
     const isShort = span.end - span.start < shortBytes
-    return [[name, isShort ? parsedAt(body, span) : outlineAt(text, span, 2)]]
-  })
-  return Object.fromEntries(known) as Json
+    outline[name] = isShort ? parsedAt(body, span) : outlineAt(openText(body), span, 2)
+  }
+  return outline
 }
 
 function restOf(request: Json, defaultUses: number): Rest {
+  if (Object.keys(request).length === 0) return nothingElse
   const tools = recordsOf(request['tools'])
   const providerTools = tools.filter(isRunByProvider)
   const mostCalls = countOf(request['max_tool_calls']) ?? Number.POSITIVE_INFINITY
