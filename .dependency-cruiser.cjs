@@ -153,9 +153,9 @@ module.exports = {
     },
     {
       name: 'not-resolvable',
-      comment: 'The packages of test/clients are installed there when its tests first run.',
+      comment: 'The packages of test/clients and test/api-reference are installed there when their tests first run.',
       severity: 'error',
-      from: { pathNot: '^test/clients/sdk/' },
+      from: { pathNot: '^test/(clients/sdk|api-reference/stories)/' },
       to: { couldNotResolve: true },
     },
   ],

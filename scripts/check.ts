@@ -42,6 +42,12 @@ const steps: readonly Step[] = [
     counted: /(\d+) modules/,
     unit: 'modules',
   },
+  {
+    name: 'API reference',
+    command: [process.execPath, 'test/api-reference/lint.ts'],
+    counted: /(\d+) operations/,
+    unit: 'operations',
+  },
   { name: 'dead code', command: ['knip', '--performance'], counted: /parseFile\s+(\d+)/, unit: 'modules' },
   {
     name: 'tests',

@@ -2,14 +2,15 @@
 // npm test                       every test
 // npm test -- <files> [--flags]  these files, with flags of `node --test` such as --test-name-pattern=text
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { lackVariable, type SystemProgram } from '../test/support/lack.ts'
 import { filesThatNeed, lackingPrograms } from './system-programs.ts'
 import { type TestDatabase, variablesOf, withTestDatabase } from './test-database.ts'
 
 const root = join(import.meta.dirname, '..')
-const clients = join(root, 'test', 'clients')
+/** Folders with packages of their own, which only tests need. */
+const packages = ['clients', 'api-reference'].map(name => join(root, 'test', name))
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -29,9 +30,8 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`The tests need ${lacking.join(' and ')}: apt-get install ${lacking.join(' ')}\n`)
     return 1
   }
-  if (existsSync(join(clients, 'package-lock.json'))) {
-    execFileSync(process.execPath, [join(import.meta.dirname, 'install.mjs'), clients], { stdio: 'inherit' })
-  }
+  for (const folder of packages)
+    execFileSync(process.execPath, [join(import.meta.dirname, 'install.mjs'), folder], { stdio: 'inherit' })
   const code = await withTestDatabase(database => runTests(files, flags, { ...database, lacking }))
   process.stdout.write(`${files.length} test files examined\n`)
   if (lacking.length > 0) {

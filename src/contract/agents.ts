@@ -1,102 +1,128 @@
 import { type Static, Type } from 'typebox'
 import { AttachedSkill } from './attached-skill.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 import { WebhookConfig } from './webhooks.ts'
 
-export const AgentStatus = Type.Union([Type.Literal('active'), Type.Literal('paused'), Type.Literal('archived')])
+export const AgentStatus = named(
+  'AgentStatus',
+  Type.Union([Type.Literal('active'), Type.Literal('paused'), Type.Literal('archived')]),
+)
 export type AgentStatus = Static<typeof AgentStatus>
 
 /** A runtime, a model and a system prompt under one id. Interface: Resources, Agent. */
-export const Agent = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  model: Type.String(),
-  system: Type.String(),
-  tools: Type.Unknown({ description: 'Array or object, returned as sent; {} when never set' }),
-  config: JsonObject,
-  owner_id: Nullable(Type.String()),
-  status: AgentStatus,
-  description: Nullable(Type.String()),
-  harness: Type.String({ description: 'The runtime that it runs on: a built-in id or an alias' }),
-  created_at: EpochMs,
-  version: Type.Integer({ description: 'Counts up with every change' }),
-  run_as_key_id: Nullable(
-    Type.String({
-      description:
-        'The key under which webhooks and schedules run: the last one that changed model, runtime, tools, `config` or the webhook secret. null: the master key or an admin key without limits did',
-    }),
-  ),
-})
+export const Agent = named(
+  'Agent',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    model: Type.String(),
+    system: Type.String(),
+    tools: Type.Unknown({ description: 'Array or object, returned as sent; {} when never set' }),
+    config: JsonObject,
+    owner_id: Nullable(Type.String()),
+    status: AgentStatus,
+    description: Nullable(Type.String()),
+    harness: Type.String({ description: 'The runtime that it runs on: a built-in id or an alias' }),
+    created_at: EpochMs,
+    version: Type.Integer({ description: 'Counts up with every change' }),
+    run_as_key_id: Nullable(
+      Type.String({
+        description:
+          'The key under which webhooks and schedules run: the last one that changed model, runtime, tools, `config` or the webhook secret. null: the master key or an admin key without limits did',
+      }),
+    ),
+  }),
+)
 export type Agent = Static<typeof Agent>
 
 /** 1 MB of text, as bytes of a single-byte script; the body limit bounds the rest. */
 export const maxPromptLength = 1_000_000
 
 /** Settings of an agent: any, of which those that are understood must be right. */
-const AgentConfig = Type.Intersect([JsonObject, Type.Object({ webhook: Type.Optional(Nullable(WebhookConfig)) })])
+const AgentConfig = named(
+  'AgentConfig',
+  Type.Intersect([JsonObject, Type.Object({ webhook: Type.Optional(Nullable(WebhookConfig)) })]),
+)
 
 /** Body of create and update. Absent means unchanged, null clears what may be null. */
-export const AgentWrite = Type.Object({
-  name: Name,
-  owner_id: Name,
-  runtime: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-  model: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-  system: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
-  prompt: Type.Optional(
-    Nullable(Type.String({ maxLength: maxPromptLength, description: 'Used when `system` is absent' })),
-  ),
-  description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
-  config: Type.Optional(Nullable(AgentConfig)),
-  tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
-  mcp_servers: Type.Optional(Type.Unknown({ description: 'Not possible here: nothing but null and an empty list' })),
-  harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }), 'Twin of `runtime`, which wins')),
-})
+export const AgentWrite = named(
+  'AgentWrite',
+  Type.Object({
+    name: Name,
+    owner_id: Name,
+    runtime: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+    model: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+    system: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
+    prompt: Type.Optional(
+      Nullable(Type.String({ maxLength: maxPromptLength, description: 'Used when `system` is absent' })),
+    ),
+    description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
+    config: Type.Optional(Nullable(AgentConfig)),
+    tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
+    mcp_servers: Type.Optional(Type.Unknown({ description: 'Not possible here: nothing but null and an empty list' })),
+    harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }), 'Twin of `runtime`, which wins')),
+  }),
+)
 export type AgentWrite = Static<typeof AgentWrite>
 
-export const AgentVersion = Type.Object({ version: Type.Integer(), created_at: EpochMs, agent: Agent })
+export const AgentVersion = named(
+  'AgentVersion',
+  Type.Object({ version: Type.Integer(), created_at: EpochMs, agent: Agent }),
+)
 export type AgentVersion = Static<typeof AgentVersion>
 
 /** One difference between two versions. `lines` is there for texts, without lines far from any change. */
-export const AgentFieldChange = Type.Object({
-  field: Type.String({ description: '`name`, `system`, `config.max_turns`' }),
-  before: Type.Unknown(),
-  after: Type.Unknown(),
-  lines: Type.Optional(
-    Type.Array(
-      Type.Object({
-        op: Type.Union([Type.Literal('same'), Type.Literal('removed'), Type.Literal('added')]),
-        text: Type.String(),
-      }),
+export const AgentFieldChange = named(
+  'AgentFieldChange',
+  Type.Object({
+    field: Type.String({ description: '`name`, `system`, `config.max_turns`' }),
+    before: Type.Unknown(),
+    after: Type.Unknown(),
+    lines: Type.Optional(
+      Type.Array(
+        Type.Object({
+          op: Type.Union([Type.Literal('same'), Type.Literal('removed'), Type.Literal('added')]),
+          text: Type.String(),
+        }),
+      ),
     ),
-  ),
-})
+  }),
+)
 export type AgentFieldChange = Static<typeof AgentFieldChange>
 
 /** An agent as one file. Secrets are never inside: what is called like one is in `omitted` by its path. */
-export const AgentFile = Type.Object({
-  format: Type.Literal('switchyard.agent'),
-  format_version: Type.Literal(1),
-  agent: Type.Object({
-    name: Name,
-    owner_id: Nullable(Type.String({ maxLength: 200 })),
-    description: Nullable(Type.String({ maxLength: maxPromptLength })),
-    model: Type.String({ minLength: 1, maxLength: 200 }),
-    system: Type.String({ maxLength: maxPromptLength }),
-    harness: Type.String({ minLength: 1, maxLength: 200 }),
-    tools: Type.Union([Type.Array(Type.Unknown()), JsonObject]),
-    config: JsonObject,
+export const AgentFile = named(
+  'AgentFile',
+  Type.Object({
+    format: Type.Literal('switchyard.agent'),
+    format_version: Type.Literal(1),
+    agent: Type.Object({
+      name: Name,
+      owner_id: Nullable(Type.String({ maxLength: 200 })),
+      description: Nullable(Type.String({ maxLength: maxPromptLength })),
+      model: Type.String({ minLength: 1, maxLength: 200 }),
+      system: Type.String({ maxLength: maxPromptLength }),
+      harness: Type.String({ minLength: 1, maxLength: 200 }),
+      tools: Type.Union([Type.Array(Type.Unknown()), JsonObject]),
+      config: JsonObject,
+    }),
+    skills: Type.Array(AttachedSkill, { maxItems: 100, description: 'The blocks of skills within `agent.system`' }),
+    omitted: Type.Array(Type.String()),
   }),
-  skills: Type.Array(AttachedSkill, { maxItems: 100, description: 'The blocks of skills within `agent.system`' }),
-  omitted: Type.Array(Type.String()),
-})
+)
 export type AgentFile = Static<typeof AgentFile>
 
 const VersionPath = Type.Object({ agent_id: Type.String(), version: Type.Integer({ minimum: 1 }) })
 const AgentPath = Type.Object({ agent_id: Type.String() })
 const base = { access: 'key', errorShape: 'nested' } as const
 
-const lifecycle = <const Verb extends 'pause' | 'resume' | 'archive'>(verb: Verb, summary: string) =>
+const lifecycle = <const Verb extends 'pause' | 'resume' | 'archive'>(
+  verb: Verb,
+  summary: string,
+  description: string,
+) =>
   route({
     ...base,
     id: `agents.${verb}`,
@@ -105,6 +131,7 @@ const lifecycle = <const Verb extends 'pause' | 'resume' | 'archive'>(verb: Verb
     params: AgentPath,
     responses: { 200: Agent },
     summary,
+    description,
   })
 
 export const agentRoutes = {
@@ -115,7 +142,8 @@ export const agentRoutes = {
     path: '/api/agents',
     query: Type.Object({ ...pageQuery, owner_id: Type.Optional(Type.String({ maxLength: 200 })) }),
     responses: { 200: Type.Object({ agents: Type.Array(Agent), next_cursor: NextCursor }) },
-    summary: 'List agents, newest first',
+    summary: 'List agents',
+    description: 'Lists agents, newest first; `owner_id` filters. A key with an owner sees only that owner’s agents.',
   }),
   create: route({
     ...base,
@@ -126,6 +154,8 @@ export const agentRoutes = {
     body: AgentWrite,
     responses: { 201: Agent },
     summary: 'Create an agent',
+    description:
+      'Creates an agent with version 1. The model must exist and the runtime must be known; otherwise 400 names the field. Unknown fields are listed in `x-switchyard-ignored`.',
   }),
   get: route({
     ...base,
@@ -134,7 +164,8 @@ export const agentRoutes = {
     path: '/api/agents/{agent_id}',
     params: AgentPath,
     responses: { 200: Agent },
-    summary: 'Read one agent',
+    summary: 'Read an agent',
+    description: 'Returns the current version of an agent.',
   }),
   update: route({
     ...base,
@@ -145,7 +176,9 @@ export const agentRoutes = {
     params: AgentPath,
     body: AgentWrite,
     responses: { 200: Agent },
-    summary: 'Update an agent; absent fields stay, null clears',
+    summary: 'Update an agent',
+    description:
+      'Creates a new version with the given fields. Absent fields stay unchanged; null clears a field that may be null. Running sessions keep their version.',
   }),
   remove: route({
     ...base,
@@ -154,11 +187,16 @@ export const agentRoutes = {
     path: '/api/agents/{agent_id}',
     params: AgentPath,
     responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    summary: 'Delete an agent; its sessions stay',
+    summary: 'Delete an agent',
+    description: 'Deletes an agent. Its sessions and their logs stay.',
   }),
-  pause: lifecycle('pause', 'Refuse new sessions; running ones go on'),
-  resume: lifecycle('resume', 'Take new sessions again'),
-  archive: lifecycle('archive', 'Retire an agent; running sessions go on'),
+  pause: lifecycle('pause', 'Pause an agent', 'Rejects new sessions of the agent with 409; running sessions continue.'),
+  resume: lifecycle('resume', 'Resume an agent', 'Accepts new sessions of a paused agent again.'),
+  archive: lifecycle(
+    'archive',
+    'Archive an agent',
+    'Retires an agent for good: it accepts no new sessions; running sessions continue.',
+  ),
   versions: route({
     ...base,
     id: 'agents.versions',
@@ -167,7 +205,8 @@ export const agentRoutes = {
     params: AgentPath,
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ versions: Type.Array(AgentVersion), next_cursor: NextCursor }) },
-    summary: 'List the versions of an agent, newest first',
+    summary: 'List the versions of an agent',
+    description: 'Lists all versions, newest first.',
   }),
   version: route({
     ...base,
@@ -176,7 +215,8 @@ export const agentRoutes = {
     path: '/api/agents/{agent_id}/versions/{version}',
     params: VersionPath,
     responses: { 200: AgentVersion },
-    summary: 'Read one version of an agent',
+    summary: 'Read a version of an agent',
+    description: 'Returns the agent as it was in that version.',
   }),
   diff: route({
     ...base,
@@ -192,7 +232,9 @@ export const agentRoutes = {
     responses: {
       200: Type.Object({ from: Type.Integer(), to: Type.Integer(), changes: Type.Array(AgentFieldChange) }),
     },
-    summary: 'What has changed between two versions of an agent',
+    summary: 'Compare two versions of an agent',
+    description:
+      'Lists the fields that differ between a version and `to` (the current version by default). Texts are compared line by line.',
   }),
   export: route({
     ...base,
@@ -201,7 +243,8 @@ export const agentRoutes = {
     path: '/api/agents/{agent_id}/export',
     params: AgentPath,
     responses: { 200: AgentFile },
-    summary: 'An agent as one file, without secrets',
+    summary: 'Export an agent',
+    description: 'Returns the agent as one file without secrets. `omitted` lists the paths that were left out.',
   }),
   import: route({
     ...base,
@@ -218,7 +261,9 @@ export const agentRoutes = {
     // A prompt, and once more what it holds of skills.
     bodyLimit: 16 * 1024 * 1024,
     responses: { 201: Agent },
-    summary: 'Make a new agent of an exported file',
+    summary: 'Import an agent',
+    description:
+      'Creates an agent from an exported file. `name` and `owner_id` in the query replace those of the file.',
   }),
   rollback: route({
     ...base,
@@ -227,6 +272,7 @@ export const agentRoutes = {
     path: '/api/agents/{agent_id}/versions/{version}/rollback',
     params: VersionPath,
     responses: { 200: Agent },
-    summary: 'Make an earlier version current again, as a new version',
+    summary: 'Roll back an agent',
+    description: 'Makes an earlier version current again by creating a new version with its fields.',
   }),
 }

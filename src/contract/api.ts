@@ -25,6 +25,7 @@ import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
 import { skillRoutes } from './skills.ts'
 import { systemRoutes } from './system.ts'
+import type { TagName } from './tags.ts'
 import { usageRoutes } from './usage.ts'
 import { vaultRoutes } from './vault.ts'
 import { webhookEndpointRoutes } from './webhook-endpoints.ts'
@@ -68,8 +69,8 @@ export const api = {
   ModelSettings: modelSettingRoutes,
 } as const
 
-/** The groups of the OpenAPI document that are named otherwise than in `api`, which names the groups of the client. */
-const groupNames: Readonly<Record<string, string>> = {
+/** The tag of a group in the OpenAPI document, where it differs from the name that the client uses. */
+const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
   Opencode: 'opencode',
   Events: 'Sessions',
@@ -83,24 +84,16 @@ const groupNames: Readonly<Record<string, string>> = {
   Keys: 'API Keys',
   Controls: 'Kill switches',
   ModelSettings: 'Models',
+  Native: 'Provider APIs',
 }
 
-/** The groups of the OpenAPI document that come first, in this order. Interface: What the service does, 9. */
-export const firstGroups = [
-  'System',
-  'Models',
-  'Messages',
-  'Agents',
-  'Sessions',
-  'Runtimes',
-  'API Keys',
-  'MCP',
-] as const
+const isTag = (group: keyof typeof api): group is Extract<keyof typeof api, TagName> => !(group in otherTags)
 
-/** All routes in one list, each with the name of its group in the OpenAPI document. */
-export const allRoutes: readonly (Route & { readonly group: string })[] = Object.entries(api).flatMap(
-  ([group, routes]) =>
-    Object.values<Route>(routes).map(spec => ({ ...spec, group: spec.group ?? groupNames[group] ?? group })),
+/** All routes in one list, each with its tag in the OpenAPI document. */
+export const allRoutes: readonly (Route & { readonly group: TagName })[] = (
+  Object.keys(api) as (keyof typeof api)[]
+).flatMap(key =>
+  Object.values<Route>(api[key]).map(spec => ({ ...spec, group: spec.group ?? (isTag(key) ? key : otherTags[key]) })),
 )
 
 /** Every path of every route: the route itself, and once more for each of its aliases with that as its path. */

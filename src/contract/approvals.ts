@@ -1,35 +1,44 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { NextCursor, Nullable, pageQuery } from './schemas.ts'
 
-export const ApprovalState = Type.Union([
-  Type.Literal('pending'),
-  Type.Literal('allowed'),
-  Type.Literal('denied'),
-  Type.Literal('expired'),
-  Type.Literal('cancelled'),
-])
+export const ApprovalState = named(
+  'ApprovalState',
+  Type.Union([
+    Type.Literal('pending'),
+    Type.Literal('allowed'),
+    Type.Literal('denied'),
+    Type.Literal('expired'),
+    Type.Literal('cancelled'),
+  ]),
+)
 export type ApprovalState = Static<typeof ApprovalState>
 
 /** A tool call that asks a person. Gaps: section 13. */
-export const Approval = Type.Object({
-  id: Type.String({ description: 'The id of the `agent.tool_use` event' }),
-  session_id: Type.String(),
-  agent_id: Type.String(),
-  tool_use_id: Type.String({ description: 'The runtime’s own id of the call' }),
-  name: Type.String(),
-  input: Type.Unknown({ description: 'The arguments, exactly as the tool would get them' }),
-  digest: Type.String({ description: 'SHA-256 of name and arguments; send it along to allow these and nothing else' }),
-  state: ApprovalState,
-  message: Nullable(Type.String({ description: 'Why it was denied' })),
-  decided_by: Nullable(Type.String()),
-  decided_at: Nullable(Type.String({ format: 'date-time' })),
-  expires_at: Type.String({ format: 'date-time' }),
-  created_at: Type.String({ format: 'date-time' }),
-})
+export const Approval = named(
+  'Approval',
+  Type.Object({
+    id: Type.String({ description: 'The id of the `agent.tool_use` event' }),
+    session_id: Type.String(),
+    agent_id: Type.String(),
+    tool_use_id: Type.String({ description: 'The runtime’s own id of the call' }),
+    name: Type.String(),
+    input: Type.Unknown({ description: 'The arguments, exactly as the tool would get them' }),
+    digest: Type.String({
+      description: 'SHA-256 of name and arguments; send it along to allow these and nothing else',
+    }),
+    state: ApprovalState,
+    message: Nullable(Type.String({ description: 'Why it was denied' })),
+    decided_by: Nullable(Type.String()),
+    decided_at: Nullable(Type.String({ format: 'date-time' })),
+    expires_at: Type.String({ format: 'date-time' }),
+    created_at: Type.String({ format: 'date-time' }),
+  }),
+)
 export type Approval = Static<typeof Approval>
 
-export const Verdict = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
+export const Verdict = named('ApprovalVerdict', Type.Union([Type.Literal('allow'), Type.Literal('deny')]))
 
 const nested = { access: 'key', errorShape: 'nested' } as const
 
@@ -45,7 +54,8 @@ export const approvalRoutes = {
       state: Type.Optional(ApprovalState),
     }),
     responses: { 200: Type.Object({ approvals: Type.Array(Approval), next_cursor: NextCursor }) },
-    summary: 'List tool calls that ask a person, newest first',
+    summary: 'List approvals',
+    description: 'Lists tool calls that wait, or waited, for a person, newest first; `state` filters.',
   }),
   decide: route({
     ...nested,
@@ -61,6 +71,8 @@ export const approvalRoutes = {
       ),
     }),
     responses: { 200: Approval },
-    summary: 'Allow or deny a tool call',
+    summary: 'Decide an approval',
+    description:
+      'Allows or denies a tool call, once. The run continues on any replica. Answers 409 when the call was already decided.',
   }),
 }

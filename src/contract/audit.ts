@@ -1,22 +1,26 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { CsvFormat, JsonObject, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
 
 /** One change that somebody made. Security: S55. */
-export const AuditEntry = Type.Object({
-  id: Type.String(),
-  created_at: Type.String({ format: 'date-time' }),
-  principal: Type.String(),
-  role: Type.String(),
-  key_id: Nullable(Type.String({ description: 'The virtual key that was used; null for the master key' })),
-  address: Nullable(Type.String({ description: 'Of the client; null for what the service did by itself' })),
-  request_id: Nullable(Type.String()),
-  action: Type.String({ description: 'Object and verb, such as `key.create`' }),
-  object_id: Type.String(),
-  owner_id: Nullable(Type.String()),
-  before: Nullable(JsonObject),
-  after: Nullable(JsonObject),
-})
+export const AuditEntry = named(
+  'AuditEntry',
+  Type.Object({
+    id: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    principal: Type.String(),
+    role: Type.String(),
+    key_id: Nullable(Type.String({ description: 'The virtual key that was used; null for the master key' })),
+    address: Nullable(Type.String({ description: 'Of the client; null for what the service did by itself' })),
+    request_id: Nullable(Type.String()),
+    action: Type.String({ description: 'Object and verb, such as `key.create`' }),
+    object_id: Type.String(),
+    owner_id: Nullable(Type.String()),
+    before: Nullable(JsonObject),
+    after: Nullable(JsonObject),
+  }),
+)
 export type AuditEntry = Static<typeof AuditEntry>
 
 const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
@@ -44,6 +48,7 @@ export const auditRoutes = {
     }),
     responses: { 200: Type.Object({ entries: Type.Array(AuditEntry), next_cursor: NextCursor }) },
     hasCsv: true,
-    summary: 'List changes of the configuration, newest first',
+    summary: 'List audit entries',
+    description: 'Lists changes of the configuration with their author, newest first.',
   }),
 }

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import type { ErrorCode } from './errors.ts'
+import { named } from './named.ts'
 
-export const AwsError = Type.Object({ message: Type.String() })
+export const AwsError = named('AwsError', Type.Object({ message: Type.String() }))
 
 const types: Partial<Record<ErrorCode, string>> = {
   invalid_request: 'ValidationException',

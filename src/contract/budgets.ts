@@ -1,40 +1,47 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { BudgetDuration, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
 
 // The limits of a key are fields of the key, so only these are set here.
 const writable = [Type.Literal('owner'), Type.Literal('agent'), Type.Literal('session')] as const
-const WritableScope = Type.Union([...writable])
-const Scope = Type.Union([Type.Literal('key'), ...writable])
+const WritableScope = named('WritableBudgetScope', Type.Union([...writable]))
+const Scope = named('BudgetScope', Type.Union([Type.Literal('key'), ...writable]))
 
 /** What a key, an owner, an agent or a session may use, and what of it is used. */
-export const Budget = Type.Object({
-  scope: Scope,
-  scope_id: Type.String(),
-  max_budget: Nullable(Type.Number({ description: 'US dollars in a period; null: no limit' })),
-  soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
-  budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
-  budget_reset_at: Nullable(Type.String({ format: 'date-time' })),
-  spend: Type.Number({ description: 'US dollars spent in this period' }),
-  reserved: Type.Number({ description: 'US dollars held for calls at work' }),
-  rpm_limit: Nullable(Type.Integer({ description: 'Model calls a minute' })),
-  tpm_limit: Nullable(Type.Integer({ description: 'Tokens a minute' })),
-  max_parallel_requests: Nullable(Type.Integer()),
-  parallel_requests: Type.Integer({ description: 'Calls at work' }),
-})
+export const Budget = named(
+  'Budget',
+  Type.Object({
+    scope: Scope,
+    scope_id: Type.String(),
+    max_budget: Nullable(Type.Number({ description: 'US dollars in a period; null: no limit' })),
+    soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
+    budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
+    budget_reset_at: Nullable(Type.String({ format: 'date-time' })),
+    spend: Type.Number({ description: 'US dollars spent in this period' }),
+    reserved: Type.Number({ description: 'US dollars held for calls at work' }),
+    rpm_limit: Nullable(Type.Integer({ description: 'Model calls a minute' })),
+    tpm_limit: Nullable(Type.Integer({ description: 'Tokens a minute' })),
+    max_parallel_requests: Nullable(Type.Integer()),
+    parallel_requests: Type.Integer({ description: 'Calls at work' }),
+  }),
+)
 export type Budget = Static<typeof Budget>
 
 const Count = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
 /** The limits of an owner, an agent or a session, all of them: what is absent or null is not limited. */
-export const BudgetWrite = Type.Object({
-  max_budget: Type.Optional(Nullable(Usd)),
-  soft_budget: Type.Optional(Nullable(Usd)),
-  budget_duration: Type.Optional(Nullable(BudgetDuration)),
-  rpm_limit: Type.Optional(Nullable(Count)),
-  tpm_limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1e12 }))),
-  max_parallel_requests: Type.Optional(Nullable(Count)),
-})
+export const BudgetWrite = named(
+  'BudgetWrite',
+  Type.Object({
+    max_budget: Type.Optional(Nullable(Usd)),
+    soft_budget: Type.Optional(Nullable(Usd)),
+    budget_duration: Type.Optional(Nullable(BudgetDuration)),
+    rpm_limit: Type.Optional(Nullable(Count)),
+    tpm_limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1e12 }))),
+    max_parallel_requests: Type.Optional(Nullable(Count)),
+  }),
+)
 export type BudgetWrite = Static<typeof BudgetWrite>
 
 const ScopeId = Type.String({ minLength: 1, maxLength: 200 })
@@ -49,7 +56,8 @@ export const budgetRoutes = {
     path: '/api/budgets',
     query: Type.Object({ ...pageQuery, scope: Type.Optional(Scope) }),
     responses: { 200: Type.Object({ budgets: Type.Array(Budget), next_cursor: NextCursor }) },
-    summary: 'List budgets, those of keys too',
+    summary: 'List budgets',
+    description: 'Lists budgets with what is spent and reserved, those of keys included.',
   }),
   get: route({
     ...base,
@@ -58,7 +66,8 @@ export const budgetRoutes = {
     path: '/api/budgets/{scope}/{scope_id}',
     params: Type.Object({ scope: Scope, scope_id: ScopeId }),
     responses: { 200: Budget },
-    summary: 'Read one budget',
+    summary: 'Read a budget',
+    description: 'Returns the limits of one budget with what is spent and reserved.',
   }),
   set: route({
     ...base,
@@ -68,7 +77,8 @@ export const budgetRoutes = {
     params: WritablePath,
     body: BudgetWrite,
     responses: { 200: Budget },
-    summary: 'Set all limits of an owner, an agent or a session; what was spent stays',
+    summary: 'Set a budget',
+    description: 'Replaces all limits of an owner, an agent or a session. What was spent stays counted.',
   }),
   remove: route({
     ...base,
@@ -77,6 +87,7 @@ export const budgetRoutes = {
     path: '/api/budgets/{scope}/{scope_id}',
     params: WritablePath,
     responses: { 204: null },
-    summary: 'Remove the budget of an owner, an agent or a session',
+    summary: 'Remove a budget',
+    description: 'Removes the limits of an owner, an agent or a session.',
   }),
 }

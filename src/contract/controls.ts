@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
@@ -16,60 +17,75 @@ const CostPerMinute = Nullable(
 const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
 
 /** A session with a prompt that runs. */
-export const RunningSession = Type.Object({
-  session_id: Type.String(),
-  title: Type.String(),
-  agent_id: Type.String(),
-  owner_id: Type.String(),
-  key_id: Nullable(Type.String({ description: 'The key that queued the prompt; null for the master key' })),
-  runtime: Type.String(),
-  prompt_id: Type.String(),
-  run_id: Nullable(Type.String()),
-  started_at: Nullable(DateTime),
-  held_by: Nullable(Type.String({ description: 'What the run waits for: `approval` or `retry`' })),
-  waiting_prompts: Type.Integer({ description: 'Prompts in line behind it' }),
-  calls_per_minute: CallsPerMinute,
-  cost_per_minute: CostPerMinute,
-})
+export const RunningSession = named(
+  'RunningSession',
+  Type.Object({
+    session_id: Type.String(),
+    title: Type.String(),
+    agent_id: Type.String(),
+    owner_id: Type.String(),
+    key_id: Nullable(Type.String({ description: 'The key that queued the prompt; null for the master key' })),
+    runtime: Type.String(),
+    prompt_id: Type.String(),
+    run_id: Nullable(Type.String()),
+    started_at: Nullable(DateTime),
+    held_by: Nullable(Type.String({ description: 'What the run waits for: `approval` or `retry`' })),
+    waiting_prompts: Type.Integer({ description: 'Prompts in line behind it' }),
+    calls_per_minute: CallsPerMinute,
+    cost_per_minute: CostPerMinute,
+  }),
+)
 export type RunningSession = Static<typeof RunningSession>
 
 /** What a key spends, in sessions and by itself. */
-export const SpendingKey = Type.Object({
-  key_id: Nullable(Type.String({ description: 'null: the master key' })),
-  owner_id: Nullable(Type.String()),
-  calls_per_minute: CallsPerMinute,
-  cost_per_minute: CostPerMinute,
-})
+export const SpendingKey = named(
+  'SpendingKey',
+  Type.Object({
+    key_id: Nullable(Type.String({ description: 'null: the master key' })),
+    owner_id: Nullable(Type.String()),
+    calls_per_minute: CallsPerMinute,
+    cost_per_minute: CostPerMinute,
+  }),
+)
 export type SpendingKey = Static<typeof SpendingKey>
 
 /** What is to be stopped: exactly one of these. */
-export const StopRequest = Type.Object({
-  session_id: Type.Optional(Id),
-  agent_id: Type.Optional(Id),
-  key_id: Type.Optional(Id),
-  owner: Type.Optional(Id),
-  all: All,
-  reason: Reason,
-})
+export const StopRequest = named(
+  'StopRequest',
+  Type.Object({
+    session_id: Type.Optional(Id),
+    agent_id: Type.Optional(Id),
+    key_id: Type.Optional(Id),
+    owner: Type.Optional(Id),
+    all: All,
+    reason: Reason,
+  }),
+)
 export type StopRequest = Static<typeof StopRequest>
 
 /** Whose spending is to be frozen: exactly one of these. */
-export const FreezeWrite = Type.Object({
-  key_id: Type.Optional(Id),
-  owner: Type.Optional(Id),
-  all: All,
-  reason: Reason,
-})
+export const FreezeWrite = named(
+  'FreezeWrite',
+  Type.Object({
+    key_id: Type.Optional(Id),
+    owner: Type.Optional(Id),
+    all: All,
+    reason: Reason,
+  }),
+)
 export type FreezeWrite = Static<typeof FreezeWrite>
 
-export const Freeze = Type.Object({
-  id: Type.String(),
-  scope: Type.Union([Type.Literal('key'), Type.Literal('owner'), Type.Literal('all')]),
-  scope_id: Nullable(Type.String({ description: 'Id of the key, or the owner; null for `all`' })),
-  reason: Nullable(Type.String()),
-  created_by: Type.String({ description: 'Principal' }),
-  created_at: DateTime,
-})
+export const Freeze = named(
+  'Freeze',
+  Type.Object({
+    id: Type.String(),
+    scope: Type.Union([Type.Literal('key'), Type.Literal('owner'), Type.Literal('all')]),
+    scope_id: Nullable(Type.String({ description: 'Id of the key, or the owner; null for `all`' })),
+    reason: Nullable(Type.String()),
+    created_by: Type.String({ description: 'Principal' }),
+    created_at: DateTime,
+  }),
+)
 export type Freeze = Static<typeof Freeze>
 
 const FreezePath = Type.Object({ freeze_id: Type.String() })
@@ -93,7 +109,8 @@ export const controlRoutes = {
         next_cursor: NextCursor,
       }),
     },
-    summary: 'List what runs, and what it costs a minute; a key with an owner sees what is its owner’s',
+    summary: 'List what runs',
+    description: 'Lists running sessions and keys with their cost a minute. A key with an owner sees only that owner.',
   }),
   stop: route({
     ...base,
@@ -109,8 +126,9 @@ export const controlRoutes = {
         prompts: Type.Integer({ description: 'Waiting prompts that were cancelled' }),
       }),
     },
-    summary:
-      'Stop the run of a session, or those of an agent, a key, an owner or everybody, and cancel what waits behind them',
+    summary: 'Stop runs',
+    description:
+      'Stops the run of a session, or all runs of an agent, a key, an owner or everybody, and cancels the prompts queued behind them. Model calls of clients end too.',
   }),
   freezes: route({
     ...base,
@@ -120,7 +138,8 @@ export const controlRoutes = {
     access: 'admin',
     query: Type.Object(pageQuery),
     responses: { 200: Type.Object({ freezes: Type.Array(Freeze), next_cursor: NextCursor }) },
-    summary: 'List whose spending is frozen, newest first',
+    summary: 'List freezes',
+    description: 'Lists whose spending is frozen, newest first.',
   }),
   freeze: route({
     ...base,
@@ -130,8 +149,9 @@ export const controlRoutes = {
     access: 'admin',
     body: FreezeWrite,
     responses: { 200: Freeze },
-    summary:
-      'Freeze the spending of a key and its descendants, of an owner, or of everybody: no new model call and no new run',
+    summary: 'Freeze spending',
+    description:
+      'Rejects new model calls and runs of a key with its descendants, of an owner, or of everybody, until the freeze is lifted.',
   }),
   unfreeze: route({
     ...base,
@@ -141,6 +161,7 @@ export const controlRoutes = {
     access: 'admin',
     params: FreezePath,
     responses: { 204: null },
-    summary: 'Lift a freeze; what waited for it goes on',
+    summary: 'Lift a freeze',
+    description: 'Lifts a freeze. Prompts that waited for it continue.',
   }),
 }

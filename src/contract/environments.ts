@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
 
@@ -10,34 +11,43 @@ const packages = ['apt', 'cargo', 'gem', 'go', 'npm', 'pip'] as const
 /** The package managers of an environment, in the order that answers have them. */
 export const packageManagers: readonly (typeof packages)[number][] = packages
 
-const Packages = Type.Object({
-  apt: Type.Optional(Nullable(Names)),
-  cargo: Type.Optional(Nullable(Names)),
-  gem: Type.Optional(Nullable(Names)),
-  go: Type.Optional(Nullable(Names)),
-  npm: Type.Optional(Nullable(Names)),
-  pip: Type.Optional(Nullable(Names)),
-})
-
-const Networking = Type.Union([
-  Type.Object({ type: Type.Literal('unrestricted') }),
+const Packages = named(
+  'EnvironmentPackages',
   Type.Object({
-    type: Type.Literal('limited'),
-    allowed_hosts: Type.Optional(Nullable(Names)),
-    allow_mcp_servers: Type.Optional(Nullable(Type.Boolean())),
-    allow_package_managers: Type.Optional(Nullable(Type.Boolean())),
+    apt: Type.Optional(Nullable(Names)),
+    cargo: Type.Optional(Nullable(Names)),
+    gem: Type.Optional(Nullable(Names)),
+    go: Type.Optional(Nullable(Names)),
+    npm: Type.Optional(Nullable(Names)),
+    pip: Type.Optional(Nullable(Names)),
   }),
-])
+)
+
+const Networking = named(
+  'EnvironmentNetworking',
+  Type.Union([
+    Type.Object({ type: Type.Literal('unrestricted') }),
+    Type.Object({
+      type: Type.Literal('limited'),
+      allowed_hosts: Type.Optional(Nullable(Names)),
+      allow_mcp_servers: Type.Optional(Nullable(Type.Boolean())),
+      allow_package_managers: Type.Optional(Nullable(Type.Boolean())),
+    }),
+  ]),
+)
 
 /** Where sessions work, as a client writes it. Dialects: section 1.4. */
-export const EnvironmentConfig = Type.Union([
-  Type.Object({
-    type: Type.Literal('cloud'),
-    networking: Type.Optional(Nullable(Networking)),
-    packages: Type.Optional(Nullable(Packages)),
-  }),
-  Type.Object({ type: Type.Literal('self_hosted') }),
-])
+export const EnvironmentConfig = named(
+  'EnvironmentConfig',
+  Type.Union([
+    Type.Object({
+      type: Type.Literal('cloud'),
+      networking: Type.Optional(Nullable(Networking)),
+      packages: Type.Optional(Nullable(Packages)),
+    }),
+    Type.Object({ type: Type.Literal('self_hosted') }),
+  ]),
+)
 export type EnvironmentConfig = Static<typeof EnvironmentConfig>
 
 const Description = Nullable(Type.String({ maxLength: 10_000 }))
@@ -47,38 +57,47 @@ const Scope = Type.Optional(
   ),
 )
 
-export const EnvironmentCreate = Type.Object({
-  name: Name,
-  config: Type.Optional(Nullable(EnvironmentConfig)),
-  description: Type.Optional(Description),
-  metadata: Type.Optional(Metadata),
-  scope: Scope,
-})
+export const EnvironmentCreate = named(
+  'EnvironmentCreate',
+  Type.Object({
+    name: Name,
+    config: Type.Optional(Nullable(EnvironmentConfig)),
+    description: Type.Optional(Description),
+    metadata: Type.Optional(Metadata),
+    scope: Scope,
+  }),
+)
 export type EnvironmentCreate = Static<typeof EnvironmentCreate>
 
 /** What is absent stays, also within `config`. */
-export const EnvironmentUpdate = Type.Object({
-  name: Type.Optional(Nullable(Name)),
-  config: Type.Optional(Nullable(EnvironmentConfig)),
-  description: Type.Optional(Description),
-  metadata: Type.Optional(Nullable(MetadataPatch)),
-  scope: Scope,
-})
+export const EnvironmentUpdate = named(
+  'EnvironmentUpdate',
+  Type.Object({
+    name: Type.Optional(Nullable(Name)),
+    config: Type.Optional(Nullable(EnvironmentConfig)),
+    description: Type.Optional(Description),
+    metadata: Type.Optional(Nullable(MetadataPatch)),
+    scope: Scope,
+  }),
+)
 export type EnvironmentUpdate = Static<typeof EnvironmentUpdate>
 
 /** Where sessions of the Managed Agents dialect work. */
-export const Environment = Type.Object({
-  id: Type.String(),
-  type: Type.Literal('environment'),
-  name: Type.String(),
-  description: Nullable(Type.String()),
-  config: JsonObject,
-  metadata: Type.Record(Type.String(), Type.String()),
-  scope: Type.Literal('organization'),
-  created_at: DateTime,
-  updated_at: DateTime,
-  archived_at: Nullable(DateTime),
-})
+export const Environment = named(
+  'Environment',
+  Type.Object({
+    id: Type.String(),
+    type: Type.Literal('environment'),
+    name: Type.String(),
+    description: Nullable(Type.String()),
+    config: JsonObject,
+    metadata: Type.Record(Type.String(), Type.String()),
+    scope: Type.Literal('organization'),
+    created_at: DateTime,
+    updated_at: DateTime,
+    archived_at: Nullable(DateTime),
+  }),
+)
 export type Environment = Static<typeof Environment>
 
 const EnvironmentPath = Type.Object({ environment_id: Type.String() })
@@ -94,6 +113,7 @@ export const environmentRoutes = {
     body: EnvironmentCreate,
     responses: { 200: Environment },
     summary: 'Create an environment',
+    description: 'Creates an environment: the packages and the network access of the sandboxes of its sessions.',
   }),
   list: route({
     ...base,
@@ -102,7 +122,8 @@ export const environmentRoutes = {
     path: '/v1/environments',
     query: Type.Object({ ...managedPage, include_archived: Type.Optional(Type.Boolean({ default: false })) }),
     responses: { 200: managedList(Environment) },
-    summary: 'List environments, newest first',
+    summary: 'List environments',
+    description: 'Lists environments, newest first.',
   }),
   get: route({
     ...base,
@@ -111,7 +132,8 @@ export const environmentRoutes = {
     path: '/v1/environments/{environment_id}',
     params: EnvironmentPath,
     responses: { 200: Environment },
-    summary: 'Read one environment',
+    summary: 'Read an environment',
+    description: 'Returns one environment.',
   }),
   update: route({
     ...base,
@@ -122,7 +144,8 @@ export const environmentRoutes = {
     params: EnvironmentPath,
     body: EnvironmentUpdate,
     responses: { 200: Environment },
-    summary: 'Update an environment; sessions that exist keep what they have',
+    summary: 'Update an environment',
+    description: 'Changes an environment. Existing sessions keep what they have.',
   }),
   remove: route({
     ...base,
@@ -131,7 +154,8 @@ export const environmentRoutes = {
     path: '/v1/environments/{environment_id}',
     params: EnvironmentPath,
     responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('environment_deleted') }) },
-    summary: 'Delete an environment; its sessions stay',
+    summary: 'Delete an environment',
+    description: 'Deletes an environment. Its sessions stay.',
   }),
   archive: route({
     ...base,
@@ -140,6 +164,7 @@ export const environmentRoutes = {
     path: '/v1/environments/{environment_id}/archive',
     params: EnvironmentPath,
     responses: { 200: Environment },
-    summary: 'Retire an environment: no new session takes it',
+    summary: 'Archive an environment',
+    description: 'Retires an environment: new sessions cannot use it.',
   }),
 }

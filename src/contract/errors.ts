@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { named } from './named.ts'
 
 /** Every error code of the service: its HTTP status and the `type` that Anthropic's envelope gives it. */
 const table = {
@@ -37,17 +38,23 @@ export function codeOfStatus(status: number): ErrorCode {
 }
 
 /** `{error:{type,message}}`. Interface: Errors. */
-export const NestedError = Type.Object({ error: Type.Object({ type: Type.String(), message: Type.String() }) })
+export const NestedError = named(
+  'ErrorResponse',
+  Type.Object({ error: Type.Object({ type: Type.String(), message: Type.String() }) }),
+)
 
 /** `{error:"text"}`, on paths under /api/v1. Interface: Errors. */
-export const PlainError = Type.Object({ error: Type.String() })
+export const PlainError = named('PlainError', Type.Object({ error: Type.String() }))
 
 /** Anthropic's envelope, on /v1/messages and /v1/models. */
-export const AnthropicError = Type.Object({
-  type: Type.Literal('error'),
-  error: Type.Object({ type: Type.String(), message: Type.String() }),
-  request_id: Type.String(),
-})
+export const AnthropicError = named(
+  'AnthropicError',
+  Type.Object({
+    type: Type.Literal('error'),
+    error: Type.Object({ type: Type.String(), message: Type.String() }),
+    request_id: Type.String(),
+  }),
+)
 
 /** An error as Anthropic's clients read it. */
 export const anthropicError = (code: ErrorCode, message: string, requestId: string) =>

@@ -1,18 +1,22 @@
 import { type Static, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { Metadata } from './metadata.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, Nullable } from './schemas.ts'
 
 /** A stored event of a session: these four, then the payload of its type. Dialects: section 1.6. */
-export const SessionEvent = Type.Object(
-  {
-    id: Type.String(),
-    type: Type.String(),
-    processed_at: Type.String({ format: 'date-time' }),
-    seq: Type.Integer({ description: '1, 2, 3 ... without a gap, the same in list and stream' }),
-  },
-  { additionalProperties: true },
+export const SessionEvent = named(
+  'SessionEvent',
+  Type.Object(
+    {
+      id: Type.String(),
+      type: Type.String(),
+      processed_at: Type.String({ format: 'date-time' }),
+      seq: Type.Integer({ description: '1, 2, 3 ... without a gap, the same in list and stream' }),
+    },
+    { additionalProperties: true },
+  ),
 )
 export type SessionEvent = Static<typeof SessionEvent> & { readonly [field: string]: unknown }
 
@@ -119,21 +123,27 @@ const TextContent = Type.Array(
 )
 
 /** A message as a client sends it. */
-export const UserMessage = Type.Object({ type: Type.Literal('user.message'), content: TextContent })
+export const UserMessage = named(
+  'UserMessage',
+  Type.Object({ type: Type.Literal('user.message'), content: TextContent }),
+)
 
-const SentEvent = Type.Union([
-  UserMessage,
-  Type.Object({ type: Type.Literal('user.interrupt') }),
-  Type.Object({
-    type: Type.Literal('user.tool_confirmation'),
-    tool_use_id: Type.String({
-      maxLength: 200,
-      description: 'Id of the `agent.tool_use` event, or of the runtime’s call',
+const SentEvent = named(
+  'SentEvent',
+  Type.Union([
+    UserMessage,
+    Type.Object({ type: Type.Literal('user.interrupt') }),
+    Type.Object({
+      type: Type.Literal('user.tool_confirmation'),
+      tool_use_id: Type.String({
+        maxLength: 200,
+        description: 'Id of the `agent.tool_use` event, or of the runtime’s call',
+      }),
+      result: Verdict,
+      deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
     }),
-    result: Verdict,
-    deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
-  }),
-])
+  ]),
+)
 export type SentEvent = Static<typeof SentEvent>
 
 export const eventRoutes = {
@@ -161,7 +171,9 @@ export const eventRoutes = {
       beta: Type.Optional(Type.Unknown()),
     }),
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent), next_page: Nullable(Type.String()) }) },
-    summary: 'List the events of a session; `created_at` is what they show as `processed_at`',
+    summary: 'List events',
+    description:
+      'Lists the events of a session. `after` is the last sequence number that the client has; `wait` holds the request until an event arrives. `created_at` filters by the time that events show as `processed_at`.',
   }),
   send: route({
     id: 'events.send',
@@ -173,7 +185,9 @@ export const eventRoutes = {
     params: SessionPath,
     body: Type.Object({ events: Type.Array(SentEvent, { minItems: 1, maxItems: 100 }) }),
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
-    summary: 'Send user events: a message, an interrupt, the answer to a tool call that asks',
+    summary: 'Send events',
+    description:
+      'Stores user events: a message, an interrupt, or the answer to a tool call that asks. The answer returns them as stored.',
   }),
   ticket: route({
     id: 'events.ticket',
@@ -183,7 +197,9 @@ export const eventRoutes = {
     errorShape: 'anthropic',
     params: SessionPath,
     responses: { 201: Type.Object({ ticket: Type.String(), expires_at: Type.String({ format: 'date-time' }) }) },
-    summary: 'A ticket that opens this stream once, within 60 s, as `?ticket=`',
+    summary: 'Create a stream ticket',
+    description:
+      'Returns a ticket that opens the stream of this session once within 60 s, as `?ticket=`. For browsers, which must not carry keys in addresses.',
   }),
   feed: route({
     id: 'events.feed',
@@ -204,8 +220,9 @@ export const eventRoutes = {
       }),
     },
     produces: 'text/event-stream',
-    summary:
-      'Follow the events of all sessions that the key may see, from now on; `Last-Event-ID` or `after` resumes without a gap',
+    summary: 'Follow the events of all sessions',
+    description:
+      'Streams the events of all sessions that the key may see, from now on. `Last-Event-ID` or `after` resumes without a gap; `from=start` begins with all stored events.',
   }),
   stream: route({
     id: 'events.stream',
@@ -225,7 +242,8 @@ export const eventRoutes = {
     }),
     responses: { 200: Type.String({ description: 'Server-sent events: `id` is the sequence, `event` the type' }) },
     produces: 'text/event-stream',
-    summary:
-      'Follow the events of a session from its first, or with the `managed-agents` beta header from now on; `Last-Event-ID` resumes without a gap',
+    summary: 'Follow the events of a session',
+    description:
+      'Streams the events of a session from its first, or from now on with the `managed-agents` beta header or `from=tail`. `Last-Event-ID` resumes without a gap. `event_deltas` adds previews of texts while a model writes them.',
   }),
 }

@@ -1,17 +1,21 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
 /** One file, folder or link of a session's workspace. */
-export const WorkspaceFile = Type.Object({
-  path: Type.String({ description: 'From the workspace on, such as src/main.ts' }),
-  type: Type.Union([Type.Literal('file'), Type.Literal('folder'), Type.Literal('link')]),
-  size: Nullable(Type.Integer({ description: 'Bytes of a file' })),
-  mode: Nullable(Type.Integer({ description: 'Permission bits of a file or folder, such as 420 for rw-r--r--' })),
-  sha256: Nullable(Type.String({ description: 'Of the content of a file, in hexadecimal digits' })),
-  modified_at: Nullable(DateTime),
-  target: Nullable(Type.String({ description: 'Where a link points' })),
-})
+export const WorkspaceFile = named(
+  'WorkspaceFile',
+  Type.Object({
+    path: Type.String({ description: 'From the workspace on, such as src/main.ts' }),
+    type: Type.Union([Type.Literal('file'), Type.Literal('folder'), Type.Literal('link')]),
+    size: Nullable(Type.Integer({ description: 'Bytes of a file' })),
+    mode: Nullable(Type.Integer({ description: 'Permission bits of a file or folder, such as 420 for rw-r--r--' })),
+    sha256: Nullable(Type.String({ description: 'Of the content of a file, in hexadecimal digits' })),
+    modified_at: Nullable(DateTime),
+    target: Nullable(Type.String({ description: 'Where a link points' })),
+  }),
+)
 export type WorkspaceFile = Static<typeof WorkspaceFile>
 
 /** As of which event the files are shown; null: nothing was stored by then. */
@@ -25,18 +29,21 @@ export const FilesAsOf = Nullable(
 export type FilesAsOf = Static<typeof FilesAsOf>
 
 /** What has become of one path. `patch` is a unified diff of a text. */
-export const FileChange = Type.Object({
-  path: Type.String(),
-  change: Type.Union([Type.Literal('added'), Type.Literal('modified'), Type.Literal('deleted')]),
-  before: Nullable(WorkspaceFile),
-  after: Nullable(WorkspaceFile),
-  patch: Nullable(Type.String()),
-  patch_omitted: Nullable(
-    Type.Union([Type.Literal('binary'), Type.Literal('too_large'), Type.Literal('not_a_file')], {
-      description: 'Why there is no patch',
-    }),
-  ),
-})
+export const FileChange = named(
+  'FileChange',
+  Type.Object({
+    path: Type.String(),
+    change: Type.Union([Type.Literal('added'), Type.Literal('modified'), Type.Literal('deleted')]),
+    before: Nullable(WorkspaceFile),
+    after: Nullable(WorkspaceFile),
+    patch: Nullable(Type.String()),
+    patch_omitted: Nullable(
+      Type.Union([Type.Literal('binary'), Type.Literal('too_large'), Type.Literal('not_a_file')], {
+        description: 'Why there is no patch',
+      }),
+    ),
+  }),
+)
 export type FileChange = Static<typeof FileChange>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
@@ -66,7 +73,8 @@ export const fileRoutes = {
     responses: {
       200: Type.Object({ data: Type.Array(WorkspaceFile), as_of: FilesAsOf, next_cursor: NextCursor }),
     },
-    summary: 'List a folder of a session’s workspace',
+    summary: 'List files',
+    description: 'Lists a folder of a session’s workspace.',
   }),
   read: route({
     ...file,
@@ -75,7 +83,8 @@ export const fileRoutes = {
     query: Type.Object({ at }),
     responses: { 200: Type.Unknown({ description: 'The bytes of the file' }) },
     produces: 'application/octet-stream',
-    summary: 'Read a file of a session’s workspace',
+    summary: 'Read a file',
+    description: 'Returns the bytes of a file of a session’s workspace.',
   }),
   write: route({
     ...file,
@@ -84,14 +93,16 @@ export const fileRoutes = {
     bodyLimit: 1024 * 1024 * 1024,
     consumes: 'application/octet-stream',
     responses: { 200: WorkspaceFile },
-    summary: 'Write a file of a session’s workspace, with the folders on its way, while no run is at work',
+    summary: 'Write a file',
+    description: 'Writes a file and creates its folders. Answers 409 while a run is in progress.',
   }),
   remove: route({
     ...file,
     id: 'files.remove',
     method: 'DELETE',
     responses: { 204: null },
-    summary: 'Delete a file, a link, or a folder with all that is in it, while no run is at work',
+    summary: 'Delete a file',
+    description: 'Deletes a file, a link, or a folder with its contents. Answers 409 while a run is in progress.',
   }),
   archive: route({
     ...nested,
@@ -102,7 +113,8 @@ export const fileRoutes = {
     query: Type.Object({ at }),
     responses: { 200: Type.Unknown({ description: 'A tar file, compressed with gzip' }) },
     produces: 'application/gzip',
-    summary: 'Download all files of a session',
+    summary: 'Download all files',
+    description: 'Returns the workspace as a gzip-compressed tar archive.',
   }),
   diff: route({
     ...nested,
@@ -119,6 +131,7 @@ export const fileRoutes = {
         more: Type.Integer({ description: 'Changed paths beyond the first 1,000, which are not shown' }),
       }),
     },
-    summary: 'What has changed in a session’s files between two events',
+    summary: 'Compare files between two events',
+    description: 'Lists the files that changed between two events of the session, with a line diff of text files.',
   }),
 } as const

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { type ErrorCode, statusOfCode } from './errors.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 
 const base = { access: 'google-key', errorShape: 'google', isForPrograms: true } as const
@@ -9,9 +10,12 @@ const open = { additionalProperties: true } as const
 const ModelPath = Type.Object({ model: Type.String({ description: 'Also an id that holds slashes' }) })
 
 /** `{error:{code,message,status}}`, on the paths of Google's API. */
-export const GoogleError = Type.Object({
-  error: Type.Object({ code: Type.Integer(), message: Type.String(), status: Type.String() }),
-})
+export const GoogleError = named(
+  'GoogleError',
+  Type.Object({
+    error: Type.Object({ code: Type.Integer(), message: Type.String(), status: Type.String() }),
+  }),
+)
 
 /** Google's names of errors, which its clients read besides the status. */
 const statuses: Readonly<Record<ErrorCode, string>> = {
@@ -42,49 +46,58 @@ export const googleError = (error: ErrorCode, message: string) => ({
 })
 
 /** What an answer's parts, and those of a request, have in common: one field says what the part is. */
-const Content = Type.Object(
-  { role: Type.Optional(Type.String()), parts: Type.Optional(Type.Array(Type.Unknown())) },
-  open,
+const Content = named(
+  'GeminiContent',
+  Type.Object({ role: Type.Optional(Type.String()), parts: Type.Optional(Type.Array(Type.Unknown())) }, open),
 )
 
-const GenerateRequest = Type.Object(
-  {
-    contents: Type.Array(Type.Unknown(), { minItems: 1 }),
-    generationConfig: Type.Optional(
-      Type.Object({ maxOutputTokens: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])) }, open),
-    ),
-  },
-  open,
+const GenerateRequest = named(
+  'GeminiGenerateRequest',
+  Type.Object(
+    {
+      contents: Type.Array(Type.Unknown(), { minItems: 1 }),
+      generationConfig: Type.Optional(
+        Type.Object({ maxOutputTokens: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])) }, open),
+      ),
+    },
+    open,
+  ),
 )
 
-const GenerateResponse = Type.Object(
-  {
-    candidates: Type.Optional(
-      Type.Array(
-        Type.Object(
-          { content: Type.Optional(Content), finishReason: Type.Optional(Type.String()), index: Type.Integer() },
-          open,
+const GenerateResponse = named(
+  'GeminiGenerateResponse',
+  Type.Object(
+    {
+      candidates: Type.Optional(
+        Type.Array(
+          Type.Object(
+            { content: Type.Optional(Content), finishReason: Type.Optional(Type.String()), index: Type.Integer() },
+            open,
+          ),
         ),
       ),
-    ),
-    promptFeedback: Type.Optional(Type.Object({ blockReason: Type.String() }, open)),
-    usageMetadata: Type.Object({ promptTokenCount: Type.Integer(), totalTokenCount: Type.Integer() }, open),
-    modelVersion: Type.String(),
-    responseId: Type.String(),
-  },
-  open,
+      promptFeedback: Type.Optional(Type.Object({ blockReason: Type.String() }, open)),
+      usageMetadata: Type.Object({ promptTokenCount: Type.Integer(), totalTokenCount: Type.Integer() }, open),
+      modelVersion: Type.String(),
+      responseId: Type.String(),
+    },
+    open,
+  ),
 )
 
 /** A model as Google's clients read it. */
-export const GoogleModel = Type.Object({
-  name: Type.String({ description: '`models/` and the id' }),
-  version: Type.String(),
-  displayName: Type.String(),
-  description: Type.String(),
-  inputTokenLimit: Type.Optional(Type.Integer()),
-  outputTokenLimit: Type.Optional(Type.Integer()),
-  supportedGenerationMethods: Type.Array(Type.String()),
-})
+export const GoogleModel = named(
+  'GoogleModel',
+  Type.Object({
+    name: Type.String({ description: '`models/` and the id' }),
+    version: Type.String(),
+    displayName: Type.String(),
+    description: Type.String(),
+    inputTokenLimit: Type.Optional(Type.Integer()),
+    outputTokenLimit: Type.Optional(Type.Integer()),
+    supportedGenerationMethods: Type.Array(Type.String()),
+  }),
+)
 
 interface Version {
   readonly version: string
@@ -105,7 +118,8 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
     params: ModelPath,
     body: GenerateRequest,
     responses: { 200: GenerateResponse },
-    summary: 'Generate an answer, in Gemini’s format',
+    summary: 'Generate content',
+    description: 'Sends a conversation to a model in Gemini’s format and returns the whole answer.',
   }),
   stream: route({
     ...call,
@@ -122,7 +136,9 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
       }),
     },
     produces: 'text/event-stream',
-    summary: 'Generate an answer in pieces, in Gemini’s format',
+    summary: 'Generate content as a stream',
+    description:
+      'Sends a conversation to a model in Gemini’s format. `alt=sse` answers with server-sent events, else with one JSON array.',
   }),
   countTokens: route({
     ...call,
@@ -139,7 +155,8 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
       open,
     ),
     responses: { 200: Type.Object({ totalTokens: Type.Integer() }, open) },
-    summary: 'Count the input tokens of a request in Gemini’s format',
+    summary: 'Count tokens',
+    description: 'Returns the input tokens of a request in Gemini’s format. The request is free.',
   }),
   embed: route({
     ...call,
@@ -150,7 +167,8 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
     params: ModelPath,
     body: Type.Object({ content: Type.Object({ parts: Type.Array(Type.Unknown()) }, open) }, open),
     responses: { 200: Type.Object({ embedding: Type.Object({ values: Type.Array(Type.Number()) }, open) }, open) },
-    summary: 'Embed one text, in Gemini’s format',
+    summary: 'Create an embedding',
+    description: 'Returns the embedding vector of one text, in Gemini’s format.',
   }),
   batchEmbed: route({
     ...call,
@@ -161,7 +179,8 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
     params: ModelPath,
     body: Type.Object({ requests: Type.Array(Type.Unknown(), { minItems: 1 }) }, open),
     responses: { 200: Type.Object({ embeddings: Type.Array(Type.Unknown()) }, open) },
-    summary: 'Embed several texts, in Gemini’s format',
+    summary: 'Create several embeddings',
+    description: 'Returns the embedding vectors of several texts, in Gemini’s format.',
   }),
 })
 
@@ -188,7 +207,8 @@ export const geminiRoutes = {
     responses: {
       200: Type.Object({ models: Type.Array(GoogleModel), nextPageToken: Type.Optional(Type.String()) }),
     },
-    summary: 'List the models that this key may use, in Gemini’s format',
+    summary: 'List models in Gemini’s format',
+    description: 'Lists the models that this key may use.',
   }),
   getModel: route({
     ...base,
@@ -197,6 +217,7 @@ export const geminiRoutes = {
     path: '/v1beta/models/{model}',
     params: ModelPath,
     responses: { 200: GoogleModel },
-    summary: 'Read one model, in Gemini’s format',
+    summary: 'Read a model in Gemini’s format',
+    description: 'Returns one model with its limits.',
   }),
 }

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { NativeProvider } from './native.ts'
 import { route } from './route.ts'
 import { BudgetDuration, DateTime, JsonObject, Name, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
 
-export const KeyRole = Type.Union([Type.Literal('user'), Type.Literal('admin')])
+export const KeyRole = named('KeyRole', Type.Union([Type.Literal('user'), Type.Literal('admin')]))
 export type KeyRole = Static<typeof KeyRole>
 
 const ShownTime = Type.String({ format: 'date-time' })
@@ -11,89 +12,105 @@ const limits = { minimum: 1, maximum: 2_147_483_647 } as const
 const Count = Type.Integer(limits)
 
 /** Where calls with the same request get the same answer again. */
-export const CacheSettings = Type.Object({
-  ttl: Type.String({
-    pattern: '^[1-9][0-9]{0,6}(s|m|h|d)$',
-    description: 'How long an answer is kept: a number and s, m, h or d, from `1s` to `30d`',
+export const CacheSettings = named(
+  'CacheSettings',
+  Type.Object({
+    ttl: Type.String({
+      pattern: '^[1-9][0-9]{0,6}(s|m|h|d)$',
+      description: 'How long an answer is kept: a number and s, m, h or d, from `1s` to `30d`',
+    }),
   }),
-})
+)
 export type CacheSettings = Static<typeof CacheSettings>
 /** For how long bodies of calls are recorded. */
-export const LogBodies = Type.Object({
-  until: Type.String({ format: 'date-time', description: 'When recording ends: at most 90 days from now' }),
-})
+export const LogBodies = named(
+  'LogBodies',
+  Type.Object({
+    until: Type.String({ format: 'date-time', description: 'When recording ends: at most 90 days from now' }),
+  }),
+)
 export type LogBodies = Static<typeof LogBodies>
 
 /** A virtual key without its secret. Interface: Gateway API key record; Gaps: section 3. */
-export const ApiKey = Type.Object({
-  id: Type.String(),
-  parent_id: Nullable(
-    Type.String({
-      description: 'The key that created this one: its budgets limit this key too, and its revocation ends it',
+export const ApiKey = named(
+  'ApiKey',
+  Type.Object({
+    id: Type.String(),
+    parent_id: Nullable(
+      Type.String({
+        description: 'The key that created this one: its budgets limit this key too, and its revocation ends it',
+      }),
+    ),
+    label: Type.String(),
+    owner_id: Nullable(Type.String({ description: 'The only owner whose objects the key sees; null: all owners' })),
+    role: KeyRole,
+    models: Type.Array(Type.String(), { description: 'Names or `provider/*`; empty: all' }),
+    passthrough: Type.Array(NativeProvider, {
+      description: 'Providers whose own API it may use below `/<provider>/`, beside the calls of models; empty: none',
     }),
-  ),
-  label: Type.String(),
-  owner_id: Nullable(Type.String({ description: 'The only owner whose objects the key sees; null: all owners' })),
-  role: KeyRole,
-  models: Type.Array(Type.String(), { description: 'Names or `provider/*`; empty: all' }),
-  passthrough: Type.Array(NativeProvider, {
-    description: 'Providers whose own API it may use below `/<provider>/`, beside the calls of models; empty: none',
+    cache: Nullable(CacheSettings, 'The response cache for its calls; null: as the model has it'),
+    log_bodies: Nullable(LogBodies, 'Until then the bodies of its calls are recorded; null: they are not'),
+    max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
+    soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
+    budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
+    budget_reset_at: Nullable(ShownTime),
+    spend: Type.Number({ description: 'US dollars spent in this period' }),
+    reserved: Type.Number({ description: 'US dollars held for calls at work' }),
+    rpm_limit: Nullable(Type.Integer()),
+    tpm_limit: Nullable(Type.Integer()),
+    max_parallel_requests: Nullable(Type.Integer()),
+    metadata: JsonObject,
+    prefix: Type.String({ description: 'The first characters of the key' }),
+    last4: Type.String({ description: 'Its last four characters' }),
+    created_at: ShownTime,
+    created_by: Type.String({ description: 'Principal' }),
+    last_used_at: Nullable(ShownTime),
+    expires_at: Nullable(ShownTime),
+    revoked_at: Nullable(ShownTime),
   }),
-  cache: Nullable(CacheSettings, 'The response cache for its calls; null: as the model has it'),
-  log_bodies: Nullable(LogBodies, 'Until then the bodies of its calls are recorded; null: they are not'),
-  max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
-  soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
-  budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
-  budget_reset_at: Nullable(ShownTime),
-  spend: Type.Number({ description: 'US dollars spent in this period' }),
-  reserved: Type.Number({ description: 'US dollars held for calls at work' }),
-  rpm_limit: Nullable(Type.Integer()),
-  tpm_limit: Nullable(Type.Integer()),
-  max_parallel_requests: Nullable(Type.Integer()),
-  metadata: JsonObject,
-  prefix: Type.String({ description: 'The first characters of the key' }),
-  last4: Type.String({ description: 'Its last four characters' }),
-  created_at: ShownTime,
-  created_by: Type.String({ description: 'Principal' }),
-  last_used_at: Nullable(ShownTime),
-  expires_at: Nullable(ShownTime),
-  revoked_at: Nullable(ShownTime),
-})
+)
 export type ApiKey = Static<typeof ApiKey>
 
 /** The answer that shows a key, once. */
-export const ShownApiKey = Type.Object({
-  ...ApiKey.properties,
-  key: Type.String({ description: 'Not stored and never shown again' }),
-})
+export const ShownApiKey = named(
+  'ShownApiKey',
+  Type.Object({
+    ...ApiKey.properties,
+    key: Type.String({ description: 'Not stored and never shown again' }),
+  }),
+)
 export type ShownApiKey = Static<typeof ShownApiKey>
 
 /** Body of create and update. Absent: as it is, or the default; null clears. */
-export const ApiKeyWrite = Type.Object({
-  label: Type.Optional(Type.String({ maxLength: 200 })),
-  owner_id: Type.Optional(Nullable(Name)),
-  role: Type.Optional(KeyRole),
-  models: Type.Optional(
-    Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
-  ),
-  passthrough: Type.Optional(Nullable(Type.Array(NativeProvider, { maxItems: 10 }))),
-  cache: Type.Optional(Nullable(CacheSettings)),
-  log_bodies: Type.Optional(Nullable(LogBodies)),
-  max_budget: Type.Optional(Nullable(Usd)),
-  soft_budget: Type.Optional(Nullable(Usd)),
-  budget_duration: Type.Optional(Nullable(BudgetDuration)),
-  rpm_limit: Type.Optional(Nullable(Count)),
-  tpm_limit: Type.Optional(Nullable(Type.Integer({ ...limits, maximum: 1e12 }))),
-  max_parallel_requests: Type.Optional(Nullable(Count)),
-  expires_at: Type.Optional(Nullable(DateTime)),
-  duration: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,3}(s|m|h|d|w|mo)$',
-      description: 'Life from now on, in place of `expires_at`: a number and s, m, h, d, w or mo (months), as in `90d`',
-    }),
-  ),
-  metadata: Type.Optional(Nullable(JsonObject)),
-})
+export const ApiKeyWrite = named(
+  'ApiKeyWrite',
+  Type.Object({
+    label: Type.Optional(Type.String({ maxLength: 200 })),
+    owner_id: Type.Optional(Nullable(Name)),
+    role: Type.Optional(KeyRole),
+    models: Type.Optional(
+      Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
+    ),
+    passthrough: Type.Optional(Nullable(Type.Array(NativeProvider, { maxItems: 10 }))),
+    cache: Type.Optional(Nullable(CacheSettings)),
+    log_bodies: Type.Optional(Nullable(LogBodies)),
+    max_budget: Type.Optional(Nullable(Usd)),
+    soft_budget: Type.Optional(Nullable(Usd)),
+    budget_duration: Type.Optional(Nullable(BudgetDuration)),
+    rpm_limit: Type.Optional(Nullable(Count)),
+    tpm_limit: Type.Optional(Nullable(Type.Integer({ ...limits, maximum: 1e12 }))),
+    max_parallel_requests: Type.Optional(Nullable(Count)),
+    expires_at: Type.Optional(Nullable(DateTime)),
+    duration: Type.Optional(
+      Type.String({
+        pattern: '^[1-9][0-9]{0,3}(s|m|h|d|w|mo)$',
+        description:
+          'Life from now on, in place of `expires_at`: a number and s, m, h, d, w or mo (months), as in `90d`',
+      }),
+    ),
+    metadata: Type.Optional(Nullable(JsonObject)),
+  }),
+)
 export type ApiKeyWrite = Static<typeof ApiKeyWrite>
 
 /** True when a list of models covers `name`: a model, or `provider/*`. An empty list covers all. */
@@ -116,7 +133,8 @@ export const keyRoutes = {
       include_revoked: Type.Optional(Type.Boolean({ description: 'Also those that were revoked' })),
     }),
     responses: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
-    summary: 'List virtual keys, newest first; a limited admin key lists its descendants',
+    summary: 'List keys',
+    description: 'Lists virtual keys, newest first. An admin key with limits lists its descendants.',
   }),
   create: route({
     ...base,
@@ -127,7 +145,9 @@ export const keyRoutes = {
     body: ApiKeyWrite,
     bodyOptional: true,
     responses: { 201: ShownApiKey },
-    summary: 'Create a virtual key; the answer shows it, once',
+    summary: 'Create a key',
+    description:
+      'Creates a virtual key. The answer shows the key; it is not stored and cannot be shown again. Accepts `Idempotency-Key`.',
   }),
   get: route({
     ...base,
@@ -136,7 +156,8 @@ export const keyRoutes = {
     path: '/api/keys/{key_id}',
     params: KeyPath,
     responses: { 200: ApiKey },
-    summary: 'Read one virtual key, also after it was revoked',
+    summary: 'Read a key',
+    description: 'Returns the settings of a virtual key, also after it was revoked. The key itself is never shown.',
   }),
   update: route({
     ...base,
@@ -146,7 +167,8 @@ export const keyRoutes = {
     params: KeyPath,
     body: ApiKeyWrite,
     responses: { 200: ApiKey },
-    summary: 'Update a virtual key; absent fields stay, null clears',
+    summary: 'Update a key',
+    description: 'Changes the settings of a virtual key. Absent fields stay unchanged; null clears.',
   }),
   rotate: route({
     ...base,
@@ -164,7 +186,9 @@ export const keyRoutes = {
     }),
     bodyOptional: true,
     responses: { 200: ShownApiKey },
-    summary: 'Give a virtual key a new secret; the answer shows it, once',
+    summary: 'Rotate a key',
+    description:
+      'Gives a virtual key a new secret, shown once. The old one works during the grace period. Accepts `Idempotency-Key`.',
   }),
   remove: route({
     ...base,
@@ -173,6 +197,7 @@ export const keyRoutes = {
     path: '/api/keys/{key_id}',
     params: KeyPath,
     responses: { 204: null },
-    summary: 'Revoke a virtual key and its descendants for good; repeating it succeeds',
+    summary: 'Revoke a key',
+    description: 'Revokes a virtual key and its descendants for good. Repeating the request succeeds.',
   }),
 }

@@ -2,61 +2,83 @@ import { type Static, Type } from 'typebox'
 import { maxPromptLength } from './agents.ts'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
 
-const Policy = Type.Object({
-  type: Type.Union([Type.Literal('always_allow'), Type.Literal('always_ask'), Type.Literal('auto')]),
-})
+const Policy = named(
+  'ToolPolicy',
+  Type.Object({
+    type: Type.Union([Type.Literal('always_allow'), Type.Literal('always_ask'), Type.Literal('auto')]),
+  }),
+)
 const toolSetting = {
   enabled: Type.Optional(Nullable(Type.Boolean())),
   permission_policy: Type.Optional(Nullable(Policy)),
 }
-const ToolConfig = Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }), ...toolSetting })
+const ToolConfig = named(
+  'ManagedToolConfig',
+  Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }), ...toolSetting }),
+)
 const toolset = {
   default_config: Type.Optional(Nullable(Type.Object(toolSetting))),
   configs: Type.Optional(Nullable(Type.Array(ToolConfig, { maxItems: 256 }))),
 }
 
 /** An entry of an agent's `tools`. Dialects: section 1.3. */
-export const ManagedTool = Type.Union([
-  Type.Object({ type: Type.Literal('agent_toolset_20260401'), ...toolset }),
-  Type.Object({ type: Type.Literal('mcp_toolset'), mcp_server_name: Name, ...toolset }),
-  Type.Object({
-    type: Type.Literal('custom'),
-    name: Name,
-    description: Type.Optional(Type.String({ maxLength: 100_000 })),
-    input_schema: JsonObject,
-  }),
-])
+export const ManagedTool = named(
+  'ManagedTool',
+  Type.Union([
+    Type.Object({ type: Type.Literal('agent_toolset_20260401'), ...toolset }),
+    Type.Object({ type: Type.Literal('mcp_toolset'), mcp_server_name: Name, ...toolset }),
+    Type.Object({
+      type: Type.Literal('custom'),
+      name: Name,
+      description: Type.Optional(Type.String({ maxLength: 100_000 })),
+      input_schema: JsonObject,
+    }),
+  ]),
+)
 export type ManagedTool = Static<typeof ManagedTool>
 
-const Effort = Type.Union([Type.String({ maxLength: 20 }), Type.Object({ type: Type.String({ maxLength: 20 }) })])
+const Effort = named(
+  'Effort',
+  Type.Union([Type.String({ maxLength: 20 }), Type.Object({ type: Type.String({ maxLength: 20 }) })]),
+)
 
 /** A model by name, or with settings, which runtimes may look at. */
-export const ManagedModel = Type.Union([
-  Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-  Type.Object({
-    id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-    effort: Type.Optional(Nullable(Effort)),
-    speed: Type.Optional(Nullable(Type.String({ maxLength: 20 }))),
-    inference_geo: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-  }),
-])
+export const ManagedModel = named(
+  'ManagedModel',
+  Type.Union([
+    Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+    Type.Object({
+      id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+      effort: Type.Optional(Nullable(Effort)),
+      speed: Type.Optional(Nullable(Type.String({ maxLength: 20 }))),
+      inference_geo: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+    }),
+  ]),
+)
 export type ManagedModel = Static<typeof ManagedModel>
 
-export const ManagedSkill = Type.Object({
-  type: Type.Union([Type.Literal('anthropic'), Type.Literal('custom')]),
-  skill_id: Type.String({ minLength: 1, maxLength: 200 }),
-  version: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-})
+export const ManagedSkill = named(
+  'ManagedSkill',
+  Type.Object({
+    type: Type.Union([Type.Literal('anthropic'), Type.Literal('custom')]),
+    skill_id: Type.String({ minLength: 1, maxLength: 200 }),
+    version: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  }),
+)
 export type ManagedSkill = Static<typeof ManagedSkill>
 
-export const ManagedMcpServer = Type.Object({
-  type: Type.Literal('url'),
-  name: Type.String({ minLength: 1, maxLength: 255 }),
-  url: Type.String({ minLength: 1, maxLength: 2000, pattern: '^https?://' }),
-})
+export const ManagedMcpServer = named(
+  'ManagedMcpServer',
+  Type.Object({
+    type: Type.Literal('url'),
+    name: Type.String({ minLength: 1, maxLength: 255 }),
+    url: Type.String({ minLength: 1, maxLength: 2000, pattern: '^https?://' }),
+  }),
+)
 export type ManagedMcpServer = Static<typeof ManagedMcpServer>
 
 const System = Type.String({ maxLength: maxPromptLength })
@@ -80,25 +102,31 @@ const notHere = {
   execution_identity: Type.Optional(Nullable(Type.Object({ type: Type.Literal('service_account') }))),
 }
 
-export const ManagedAgentCreate = Type.Object({
-  ...managedSetup,
-  model: ManagedModel,
-  name: Name,
-  description: Type.Optional(Nullable(Description)),
-  metadata: Type.Optional(Metadata),
-  ...notHere,
-})
+export const ManagedAgentCreate = named(
+  'ManagedAgentCreate',
+  Type.Object({
+    ...managedSetup,
+    model: ManagedModel,
+    name: Name,
+    description: Type.Optional(Nullable(Description)),
+    metadata: Type.Optional(Metadata),
+    ...notHere,
+  }),
+)
 export type ManagedAgentCreate = Static<typeof ManagedAgentCreate>
 
 /** Absent means unchanged, null clears; lists are replaced as a whole. */
-export const ManagedAgentUpdate = Type.Object({
-  ...managedSetup,
-  name: Type.Optional(Name),
-  description: Type.Optional(Nullable(Description)),
-  metadata: Type.Optional(Nullable(MetadataPatch)),
-  version: Type.Optional(Type.Integer({ minimum: 1, description: 'Refused with 409 unless it is the current one' })),
-  ...notHere,
-})
+export const ManagedAgentUpdate = named(
+  'ManagedAgentUpdate',
+  Type.Object({
+    ...managedSetup,
+    name: Type.Optional(Name),
+    description: Type.Optional(Nullable(Description)),
+    metadata: Type.Optional(Nullable(MetadataPatch)),
+    version: Type.Optional(Type.Integer({ minimum: 1, description: 'Refused with 409 unless it is the current one' })),
+    ...notHere,
+  }),
+)
 export type ManagedAgentUpdate = Static<typeof ManagedAgentUpdate>
 
 /** An agent as a session has it. */
@@ -118,13 +146,16 @@ export const managedSnapshot = {
 }
 
 /** An agent in the Managed Agents dialect: the same record as `Agent`. Dialects: section 1.3. */
-export const ManagedAgent = Type.Object({
-  ...managedSnapshot,
-  metadata: Type.Record(Type.String(), Type.String()),
-  created_at: DateTime,
-  updated_at: DateTime,
-  archived_at: Nullable(DateTime),
-})
+export const ManagedAgent = named(
+  'ManagedAgent',
+  Type.Object({
+    ...managedSnapshot,
+    metadata: Type.Record(Type.String(), Type.String()),
+    created_at: DateTime,
+    updated_at: DateTime,
+    archived_at: Nullable(DateTime),
+  }),
+)
 export type ManagedAgent = Static<typeof ManagedAgent>
 
 const AgentPath = Type.Object({ agent_id: Type.String() })
@@ -139,7 +170,8 @@ export const managedAgentRoutes = {
     path: '/v1/agents',
     body: ManagedAgentCreate,
     responses: { 200: ManagedAgent },
-    summary: 'Create an agent, in the Managed Agents dialect',
+    summary: 'Create an agent (Managed Agents)',
+    description: 'Creates an agent in the format of Anthropic’s Managed Agents.',
   }),
   list: route({
     ...base,
@@ -153,7 +185,8 @@ export const managedAgentRoutes = {
       'created_at[lte]': Type.Optional(DateTime),
     }),
     responses: { 200: managedList(ManagedAgent) },
-    summary: 'List agents, newest first, in the Managed Agents dialect',
+    summary: 'List agents (Managed Agents)',
+    description: 'Lists agents, newest first.',
   }),
   get: route({
     ...base,
@@ -163,7 +196,8 @@ export const managedAgentRoutes = {
     params: AgentPath,
     query: Type.Object({ version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) }),
     responses: { 200: ManagedAgent },
-    summary: 'Read an agent, or one of its versions, in the Managed Agents dialect',
+    summary: 'Read an agent (Managed Agents)',
+    description: 'Returns an agent, or the version that `version` names.',
   }),
   update: route({
     ...base,
@@ -174,7 +208,8 @@ export const managedAgentRoutes = {
     params: AgentPath,
     body: ManagedAgentUpdate,
     responses: { 200: ManagedAgent },
-    summary: 'Update an agent as a new version; what changes nothing makes none',
+    summary: 'Update an agent (Managed Agents)',
+    description: 'Creates a new version. A request that changes nothing creates none.',
   }),
   archive: route({
     ...base,
@@ -183,7 +218,8 @@ export const managedAgentRoutes = {
     path: '/v1/agents/{agent_id}/archive',
     params: AgentPath,
     responses: { 200: ManagedAgent },
-    summary: 'Retire an agent; running sessions go on',
+    summary: 'Archive an agent (Managed Agents)',
+    description: 'Retires an agent; running sessions continue.',
   }),
   versions: route({
     ...base,
@@ -193,6 +229,7 @@ export const managedAgentRoutes = {
     params: AgentPath,
     query: Type.Object({ ...managedPage }),
     responses: { 200: managedList(ManagedAgent) },
-    summary: 'List the versions of an agent, newest first, in the Managed Agents dialect',
+    summary: 'List the versions of an agent (Managed Agents)',
+    description: 'Lists all versions, newest first.',
   }),
 }

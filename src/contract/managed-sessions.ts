@@ -3,118 +3,147 @@ import { UserMessage } from './events.ts'
 import { managedSetup, managedSnapshot } from './managed-agents.ts'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Nullable } from './schemas.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Version = Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))
 
-const AgentChoice = Type.Union([
-  Id,
-  Type.Object({ type: Type.Literal('agent'), id: Id, version: Version }),
-  Type.Object({ type: Type.Literal('agent_with_overrides'), id: Id, version: Version, ...managedSetup }),
-])
+const AgentChoice = named(
+  'AgentChoice',
+  Type.Union([
+    Id,
+    Type.Object({ type: Type.Literal('agent'), id: Id, version: Version }),
+    Type.Object({ type: Type.Literal('agent_with_overrides'), id: Id, version: Version, ...managedSetup }),
+  ]),
+)
 export type AgentChoice = Static<typeof AgentChoice>
 
-const Checkout = Type.Union([
-  Type.Object({ type: Type.Literal('branch'), name: Type.String({ minLength: 1, maxLength: 300 }) }),
-  Type.Object({ type: Type.Literal('commit'), sha: Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }) }),
-])
+const Checkout = named(
+  'Checkout',
+  Type.Union([
+    Type.Object({ type: Type.Literal('branch'), name: Type.String({ minLength: 1, maxLength: 300 }) }),
+    Type.Object({ type: Type.Literal('commit'), sha: Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }) }),
+  ]),
+)
 
-const Repository = Type.Object({
-  type: Type.Literal('github_repository'),
-  url: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' }),
-  authorization_token: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
-  checkout: Type.Optional(Nullable(Checkout)),
-  mount_path: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
-})
+const Repository = named(
+  'RepositoryResource',
+  Type.Object({
+    type: Type.Literal('github_repository'),
+    url: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' }),
+    authorization_token: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+    checkout: Type.Optional(Nullable(Checkout)),
+    mount_path: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
+  }),
+)
 export type ManagedRepository = Static<typeof Repository>
 
 /** Other resources of the dialect. They are read for the sake of a refusal that says what there is in their place. */
-const File = Type.Object({ type: Type.Literal('file') }, { description: 'Refused: no files are kept here' })
-const MemoryStore = Type.Object(
-  { type: Type.Literal('memory_store') },
-  { description: 'Refused: sessions have the memories of their agent' },
+const File = named(
+  'FileResource',
+  Type.Object({ type: Type.Literal('file') }, { description: 'Refused: no files are kept here' }),
 )
-const ResourceWrite = Type.Union([Repository, File, MemoryStore])
+const MemoryStore = named(
+  'MemoryStoreResource',
+  Type.Object(
+    { type: Type.Literal('memory_store') },
+    { description: 'Refused: sessions have the memories of their agent' },
+  ),
+)
+const ResourceWrite = named('ResourceWrite', Type.Union([Repository, File, MemoryStore]))
 export type ManagedResourceWrite = Static<typeof ResourceWrite>
 
 /** US cents as a decimal string, so that no float rounds them. */
-const Budget = Type.Object({
-  type: Type.Literal('limit'),
-  max_list_cost: Type.Object({
-    amount: Type.String({ pattern: '^[1-9][0-9]{0,13}$', description: 'US cents: "2500" is $25.00' }),
-    currency: Type.Literal('USD'),
+const Budget = named(
+  'SessionBudget',
+  Type.Object({
+    type: Type.Literal('limit'),
+    max_list_cost: Type.Object({
+      amount: Type.String({ pattern: '^[1-9][0-9]{0,13}$', description: 'US cents: "2500" is $25.00' }),
+      currency: Type.Literal('USD'),
+    }),
   }),
-})
+)
 export type ManagedBudget = Static<typeof Budget>
 
 const Title = Type.Optional(Nullable(Type.String({ maxLength: 200 })))
 
 /** Alternatives with one member: others of the dialect are refused by their `type`. Dialects: section 1.5. */
-export const ManagedSessionCreate = Type.Object({
-  agent: AgentChoice,
-  environment_id: Id,
-  title: Title,
-  metadata: Type.Optional(Metadata),
-  resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'One repository at most' })),
-  vault_ids: Type.Optional(
-    Type.Array(Id, { maxItems: 100, description: 'Empty: there are no vaults; secrets are under /api/vault' }),
-  ),
-  budget: Type.Optional(Nullable(Budget)),
-  initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
-})
+export const ManagedSessionCreate = named(
+  'ManagedSessionCreate',
+  Type.Object({
+    agent: AgentChoice,
+    environment_id: Id,
+    title: Title,
+    metadata: Type.Optional(Metadata),
+    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'One repository at most' })),
+    vault_ids: Type.Optional(
+      Type.Array(Id, { maxItems: 100, description: 'Empty: there are no vaults; secrets are under /api/vault' }),
+    ),
+    budget: Type.Optional(Nullable(Budget)),
+    initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
+  }),
+)
 export type ManagedSessionCreate = Static<typeof ManagedSessionCreate>
 
 /** What is absent stays; a `budget` of null takes the limit away. */
-export const ManagedSessionUpdate = Type.Object({
-  title: Title,
-  metadata: Type.Optional(Nullable(MetadataPatch)),
-  budget: Type.Optional(Nullable(Budget)),
-  agent: Type.Optional(Type.Null({ description: 'The agent of a session stays as it is' })),
-  vault_ids: Type.Optional(Type.Null({ description: 'Set when the session is made' })),
-})
+export const ManagedSessionUpdate = named(
+  'ManagedSessionUpdate',
+  Type.Object({
+    title: Title,
+    metadata: Type.Optional(Nullable(MetadataPatch)),
+    budget: Type.Optional(Nullable(Budget)),
+    agent: Type.Optional(Type.Null({ description: 'The agent of a session stays as it is' })),
+    vault_ids: Type.Optional(Type.Null({ description: 'Set when the session is made' })),
+  }),
+)
 export type ManagedSessionUpdate = Static<typeof ManagedSessionUpdate>
 
-const SessionStatus = Type.Union([
-  Type.Literal('rescheduling'),
-  Type.Literal('running'),
-  Type.Literal('idle'),
-  Type.Literal('terminated'),
-])
+const SessionStatus = named(
+  'DialectSessionStatus',
+  Type.Union([Type.Literal('rescheduling'), Type.Literal('running'), Type.Literal('idle'), Type.Literal('terminated')]),
+)
 export type ManagedStatus = Static<typeof SessionStatus>
 
-const Resource = Type.Object({
-  id: Type.String(),
-  type: Type.Literal('github_repository'),
-  url: Type.String(),
-  checkout: Nullable(JsonObject),
-  mount_path: Type.String(),
-  created_at: DateTime,
-  updated_at: DateTime,
-})
+const Resource = named(
+  'SessionResource',
+  Type.Object({
+    id: Type.String(),
+    type: Type.Literal('github_repository'),
+    url: Type.String(),
+    checkout: Nullable(JsonObject),
+    mount_path: Type.String(),
+    created_at: DateTime,
+    updated_at: DateTime,
+  }),
+)
 export type ManagedResource = Static<typeof Resource>
 
 /** A session in the Managed Agents dialect. */
-export const DialectSession = Type.Object({
-  id: Type.String(),
-  type: Type.Literal('session'),
-  status: SessionStatus,
-  title: Nullable(Type.String()),
-  agent: Type.Object(managedSnapshot),
-  environment_id: Type.String({ description: 'Empty for sessions that were made without one' }),
-  metadata: Type.Record(Type.String(), Type.String()),
-  resources: Type.Array(Resource),
-  vault_ids: Type.Array(Type.String()),
-  outcome_evaluations: Type.Array(JsonObject),
-  stats: Type.Object({ active_seconds: Type.Number(), duration_seconds: Type.Number() }),
-  usage: JsonObject,
-  budget: Nullable(Budget),
-  deployment_id: Type.Null(),
-  created_at: DateTime,
-  updated_at: DateTime,
-  archived_at: Nullable(DateTime),
-})
+export const DialectSession = named(
+  'DialectSession',
+  Type.Object({
+    id: Type.String(),
+    type: Type.Literal('session'),
+    status: SessionStatus,
+    title: Nullable(Type.String()),
+    agent: Type.Object(managedSnapshot),
+    environment_id: Type.String({ description: 'Empty for sessions that were made without one' }),
+    metadata: Type.Record(Type.String(), Type.String()),
+    resources: Type.Array(Resource),
+    vault_ids: Type.Array(Type.String()),
+    outcome_evaluations: Type.Array(JsonObject),
+    stats: Type.Object({ active_seconds: Type.Number(), duration_seconds: Type.Number() }),
+    usage: JsonObject,
+    budget: Nullable(Budget),
+    deployment_id: Type.Null(),
+    created_at: DateTime,
+    updated_at: DateTime,
+    archived_at: Nullable(DateTime),
+  }),
+)
 export type DialectSession = Static<typeof DialectSession>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
@@ -129,7 +158,9 @@ export const dialectSessionRoutes = {
     path: '/v1/sessions',
     body: ManagedSessionCreate,
     responses: { 200: DialectSession },
-    summary: 'Create a session in the Managed Agents dialect; with `initial_events` it starts at once',
+    summary: 'Create a session (Managed Agents)',
+    description:
+      'Creates a session in the format of Managed Agents. With `initial_events` the first run starts at once.',
   }),
   list: route({
     ...base,
@@ -150,7 +181,8 @@ export const dialectSessionRoutes = {
       order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' })),
     }),
     responses: { 200: managedList(DialectSession) },
-    summary: 'List sessions in the Managed Agents dialect, newest first',
+    summary: 'List sessions (Managed Agents)',
+    description: 'Lists sessions, newest first.',
   }),
   get: route({
     ...base,
@@ -159,7 +191,8 @@ export const dialectSessionRoutes = {
     path: '/v1/sessions/{session_id}',
     params: SessionPath,
     responses: { 200: DialectSession },
-    summary: 'Read one session in the Managed Agents dialect',
+    summary: 'Read a session (Managed Agents)',
+    description: 'Returns one session in the format of Managed Agents.',
   }),
   update: route({
     ...base,
@@ -170,7 +203,8 @@ export const dialectSessionRoutes = {
     params: SessionPath,
     body: ManagedSessionUpdate,
     responses: { 200: DialectSession },
-    summary: 'Change title, metadata or budget of a session',
+    summary: 'Update a session (Managed Agents)',
+    description: 'Changes the title, the metadata or the budget.',
   }),
   remove: route({
     ...base,
@@ -179,7 +213,8 @@ export const dialectSessionRoutes = {
     path: '/v1/sessions/{session_id}',
     params: SessionPath,
     responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('session_deleted') }) },
-    summary: 'Delete a session: stop its work, remove its sandbox, keep its log',
+    summary: 'Delete a session (Managed Agents)',
+    description: 'Stops its run and removes its sandbox. The log stays until it expires.',
   }),
   archive: route({
     ...base,
@@ -188,7 +223,8 @@ export const dialectSessionRoutes = {
     path: '/v1/sessions/{session_id}/archive',
     params: SessionPath,
     responses: { 200: DialectSession },
-    summary: 'Close a session that does not run: it takes no more prompts',
+    summary: 'Archive a session (Managed Agents)',
+    description: 'Closes an idle session: it accepts no more prompts.',
   }),
   resources: route({
     ...base,
@@ -198,7 +234,8 @@ export const dialectSessionRoutes = {
     params: SessionPath,
     query: Type.Object({ ...managedPage }),
     responses: { 200: managedList(Resource) },
-    summary: 'List what a session was given to work on',
+    summary: 'List the resources of a session',
+    description: 'Lists what the session was given to work on, such as a repository.',
   }),
   addResource: route({
     ...base,
@@ -209,6 +246,7 @@ export const dialectSessionRoutes = {
     params: SessionPath,
     body: Type.Object({ type: Type.String() }),
     responses: { 200: Resource },
-    summary: 'Not possible yet (400): a session gets its repository when it is created',
+    summary: 'Add a resource to a session',
+    description: 'Not supported in this version: answers 400. Name the repository when the session is created.',
   }),
 }

@@ -1,26 +1,33 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
-export const MemorySource = Type.Union([Type.Literal('agent'), Type.Literal('slack'), Type.Literal('ui')])
+export const MemorySource = named(
+  'MemorySource',
+  Type.Union([Type.Literal('agent'), Type.Literal('slack'), Type.Literal('ui')]),
+)
 export type MemorySource = Static<typeof MemorySource>
 
 /** A snippet of text that an agent gets at the start of its sessions. Interface: Resources, Memory. */
-export const Memory = Type.Object({
-  id: Type.String(),
-  agent_id: Type.String(),
-  text: Type.String(),
-  tags: Type.Array(Type.String()),
-  type: Type.String(),
-  priority: Type.Integer({ description: 'Higher values are injected first' }),
-  disabled: Type.Boolean({ description: 'True keeps it out of sessions and search results' }),
-  times_applied: Type.Integer({ description: 'How often a search has returned it' }),
-  last_applied_at: Nullable(DateTime),
-  source: MemorySource,
-  created_at: DateTime,
-  session_id: Nullable(Type.String(), 'The session whose agent saved it'),
-  created_by: Type.String({ description: 'Who saved it, or whose prompt the agent was at work on' }),
-})
+export const Memory = named(
+  'Memory',
+  Type.Object({
+    id: Type.String(),
+    agent_id: Type.String(),
+    text: Type.String(),
+    tags: Type.Array(Type.String()),
+    type: Type.String(),
+    priority: Type.Integer({ description: 'Higher values are injected first' }),
+    disabled: Type.Boolean({ description: 'True keeps it out of sessions and search results' }),
+    times_applied: Type.Integer({ description: 'How often a search has returned it' }),
+    last_applied_at: Nullable(DateTime),
+    source: MemorySource,
+    created_at: DateTime,
+    session_id: Nullable(Type.String(), 'The session whose agent saved it'),
+    created_by: Type.String({ description: 'Who saved it, or whose prompt the agent was at work on' }),
+  }),
+)
 export type Memory = Static<typeof Memory>
 
 /** In UTF-8. Gaps: section 1, rule 8. */
@@ -40,58 +47,73 @@ const fields = {
 }
 
 /** Body of create. Interface: Memories. */
-export const MemoryWrite = Type.Object({
-  text: fields.text,
-  tags: Type.Optional(fields.tags),
-  type: Type.Optional(fields.type),
-  priority: Type.Optional(fields.priority),
-  source: Type.Optional(MemorySource),
-})
+export const MemoryWrite = named(
+  'MemoryWrite',
+  Type.Object({
+    text: fields.text,
+    tags: Type.Optional(fields.tags),
+    type: Type.Optional(fields.type),
+    priority: Type.Optional(fields.priority),
+    source: Type.Optional(MemorySource),
+  }),
+)
 export type MemoryWrite = Static<typeof MemoryWrite>
 
 /** Body of update: absent means unchanged. */
-export const MemoryChange = Type.Object({
-  text: Type.Optional(fields.text),
-  tags: Type.Optional(fields.tags),
-  type: Type.Optional(fields.type),
-  priority: Type.Optional(fields.priority),
-  disabled: Type.Optional(Type.Boolean()),
-})
+export const MemoryChange = named(
+  'MemoryChange',
+  Type.Object({
+    text: Type.Optional(fields.text),
+    tags: Type.Optional(fields.tags),
+    type: Type.Optional(fields.type),
+    priority: Type.Optional(fields.priority),
+    disabled: Type.Optional(Type.Boolean()),
+  }),
+)
 export type MemoryChange = Static<typeof MemoryChange>
 
 /** A memory as exports and imports carry it. */
-export const PortableMemory = Type.Object({ ...MemoryWrite.properties, disabled: Type.Optional(Type.Boolean()) })
+export const PortableMemory = named(
+  'PortableMemory',
+  Type.Object({ ...MemoryWrite.properties, disabled: Type.Optional(Type.Boolean()) }),
+)
 export type PortableMemory = Static<typeof PortableMemory>
 
 /** Why a memory is in the context of a new session, or is not. */
-export const InjectionReason = Type.Union([
-  Type.Literal('injected'),
-  Type.Literal('disabled'),
-  Type.Literal('too_many'),
-  Type.Literal('no_room'),
-])
+export const InjectionReason = named(
+  'InjectionReason',
+  Type.Union([Type.Literal('injected'), Type.Literal('disabled'), Type.Literal('too_many'), Type.Literal('no_room')]),
+)
 export type InjectionReason = Static<typeof InjectionReason>
 
 /** What a new session of the agent would get. */
-export const MemoryPreview = Type.Object({
-  text: Type.String({ description: 'The block as the model gets it, after the system prompt; empty without memories' }),
-  bytes: Type.Integer(),
-  estimated_tokens: Type.Integer({ description: 'A quarter of the bytes' }),
-  max_memories: Type.Integer(),
-  max_bytes: Type.Integer(),
-  memories: Type.Array(
-    Type.Object({ memory: Memory, injected: Type.Boolean(), reason: InjectionReason, message: Type.String() }),
-  ),
-})
+export const MemoryPreview = named(
+  'MemoryPreview',
+  Type.Object({
+    text: Type.String({
+      description: 'The block as the model gets it, after the system prompt; empty without memories',
+    }),
+    bytes: Type.Integer(),
+    estimated_tokens: Type.Integer({ description: 'A quarter of the bytes' }),
+    max_memories: Type.Integer(),
+    max_bytes: Type.Integer(),
+    memories: Type.Array(
+      Type.Object({ memory: Memory, injected: Type.Boolean(), reason: InjectionReason, message: Type.String() }),
+    ),
+  }),
+)
 export type MemoryPreview = Static<typeof MemoryPreview>
 
 /** A message of JSON-RPC 2.0, as MCP sends it. Without `id` it wants no answer. */
-export const McpMessage = Type.Object({
-  jsonrpc: Type.Literal('2.0'),
-  id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
-  method: Type.Optional(Type.String({ description: 'Absent in answers of a client' })),
-  params: Type.Optional(JsonObject),
-})
+export const McpMessage = named(
+  'McpMessage',
+  Type.Object({
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
+    method: Type.Optional(Type.String({ description: 'Absent in answers of a client' })),
+    params: Type.Optional(JsonObject),
+  }),
+)
 export type McpMessage = Static<typeof McpMessage>
 
 const AgentPath = Type.Object({ agent_id: Type.String() })
@@ -124,7 +146,9 @@ export const memoryRoutes = {
     params: AgentPath,
     query: listQuery,
     responses: { 200: Type.Array(Memory) },
-    summary: 'List or search the memories of an agent; the next page is named in `x-next-cursor`',
+    summary: 'List or search memories',
+    description:
+      'Lists the memories of an agent by priority. `q` searches the text and counts the use of each result; `tag` matches one tag. The header `x-next-cursor` has the next page.',
   }),
   create: route({
     ...base,
@@ -135,7 +159,8 @@ export const memoryRoutes = {
     params: AgentPath,
     body: MemoryWrite,
     responses: { 200: Memory },
-    summary: 'Add a memory',
+    summary: 'Create a memory',
+    description: 'Adds a memory to an agent. New sessions of the agent receive it at their start.',
   }),
   update: route({
     ...base,
@@ -146,7 +171,9 @@ export const memoryRoutes = {
     params: MemoryPath,
     body: MemoryChange,
     responses: { 200: Memory },
-    summary: 'Update a memory; absent fields stay, `tags` replaces the list',
+    summary: 'Update a memory',
+    description:
+      'Changes a memory. Absent fields stay unchanged; `tags` replaces the list. `disabled: true` keeps it out of sessions and searches.',
   }),
   remove: route({
     ...base,
@@ -155,7 +182,8 @@ export const memoryRoutes = {
     path: `${path}/{memory_id}`,
     params: MemoryPath,
     responses: { 204: null },
-    summary: 'Delete a memory for good',
+    summary: 'Delete a memory',
+    description: 'Deletes a memory for good.',
   }),
   preview: route({
     ...base,
@@ -164,7 +192,8 @@ export const memoryRoutes = {
     path: `${agentPath}/memories/preview`,
     params: AgentPath,
     responses: { 200: MemoryPreview },
-    summary: 'Show what a new session would get of the first 200 memories, and why',
+    summary: 'Preview the memories of a session',
+    description: 'Shows which of the first 200 memories a new session would receive, and why the others are left out.',
   }),
   export: route({
     ...base,
@@ -177,7 +206,8 @@ export const memoryRoutes = {
       cursor: pageQuery.cursor,
     }),
     responses: { 200: Type.Object({ memories: Type.Array(Type.Required(PortableMemory)), next_cursor: NextCursor }) },
-    summary: 'Export memories, disabled ones too, as a body for the import',
+    summary: 'Export memories',
+    description: 'Returns all memories, disabled ones included, as a body for the import.',
   }),
   import: route({
     ...base,
@@ -191,7 +221,8 @@ export const memoryRoutes = {
     }),
     bodyLimit: 48 * 1024 * 1024,
     responses: { 200: Type.Object({ imported: Type.Integer(), skipped: Type.Integer() }) },
-    summary: 'Import memories, all or none; a text that the agent has already is skipped',
+    summary: 'Import memories',
+    description: 'Adds up to 1,000 memories, all or none. Texts that the agent already has are skipped.',
   }),
   mcp: route({
     ...base,
@@ -205,6 +236,7 @@ export const memoryRoutes = {
     body: McpMessage,
     bodyLimit: 4 * 1024 * 1024,
     responses: { 200: JsonObject, 202: null },
-    summary: 'MCP server (streamable HTTP) with the tools `save_memory` and `search_memory` of the agent',
+    summary: 'Call the memory tools over MCP',
+    description: 'MCP server (streamable HTTP) with the tools `save_memory` and `search_memory` of the agent.',
   }),
 }

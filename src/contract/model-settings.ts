@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CacheSettings, LogBodies } from './keys.ts'
+import { named } from './named.ts'
 import { ServiceAccount, Source } from './providers.ts'
 import { route } from './route.ts'
 import { JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
@@ -12,84 +13,93 @@ const count = optional(Type.Integer({ minimum: 1 }))
 
 const flag = Type.Optional(Type.Boolean())
 
-const Capabilities = Type.Object(
-  {
-    reasoning: Type.Optional(
-      Type.Boolean({ description: 'false: translated calls never ask the model to think; true: they may' }),
-    ),
-    vision: flag,
-    pdf_input: flag,
-    function_calling: flag,
-    context_window: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens' })),
-    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens of the longest answer' })),
-  },
-  { additionalProperties: true, description: 'What the model can do; it wins over what names and price lists tell' },
+const Capabilities = named(
+  'ModelCapabilities',
+  Type.Object(
+    {
+      reasoning: Type.Optional(
+        Type.Boolean({ description: 'false: translated calls never ask the model to think; true: they may' }),
+      ),
+      vision: flag,
+      pdf_input: flag,
+      function_calling: flag,
+      context_window: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens' })),
+      max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens of the longest answer' })),
+    },
+    { additionalProperties: true, description: 'What the model can do; it wins over what names and price lists tell' },
+  ),
 )
 
 /** The upstream side of a model, as `params` of the configuration file. null is as if a field were left out. */
-export const ModelParams = Type.Object(
-  {
-    model: optional(Type.String({ maxLength: 500, description: '`<provider>/<upstream id>`' })),
-    base_model: optional(
-      Type.String({
-        maxLength: 300,
-        description:
-          'The model behind `model` where that name does not tell it, such as `gpt-5.5` or `openai/gpt-5.5`: prices, limits and the rules of reasoning are those of this model',
-      }),
-    ),
-    capabilities: optional(Capabilities),
-    api_base: text,
-    api_key: text,
-    protocol: text,
-    protocols: optional(Type.Array(Text, { maxItems: 20 })),
-    weight: number,
-    headers: optional(Type.Record(Type.String(), Text)),
-    timeouts: optional(Type.Record(Type.String(), Type.Integer({ minimum: 1 }))),
-    timeout: number,
-    stream_timeout: number,
-    rpm: count,
-    tpm: count,
-    max_parallel: count,
-    input_cost_per_token: number,
-    output_cost_per_token: number,
-    cache_read_input_token_cost: number,
-    cache_creation_input_token_cost: number,
-    cache_creation_input_token_cost_above_1hr: number,
-    input_cost_per_character: number,
-    input_cost_per_second: number,
-    output_cost_per_image: number,
-    input_cost_per_query: number,
-    web_search_cost_per_query: number,
-    cache: optional(CacheSettings),
-    log_bodies: optional(LogBodies),
-    aws_region_name: text,
-    aws_access_key_id: text,
-    aws_secret_access_key: text,
-    aws_session_token: text,
-    vertex_project: text,
-    vertex_location: text,
-    vertex_credentials: optional(ServiceAccount),
-    deny: optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })),
-  },
-  { additionalProperties: true },
+export const ModelParams = named(
+  'ModelParams',
+  Type.Object(
+    {
+      model: optional(Type.String({ maxLength: 500, description: '`<provider>/<upstream id>`' })),
+      base_model: optional(
+        Type.String({
+          maxLength: 300,
+          description:
+            'The model behind `model` where that name does not tell it, such as `gpt-5.5` or `openai/gpt-5.5`: prices, limits and the rules of reasoning are those of this model',
+        }),
+      ),
+      capabilities: optional(Capabilities),
+      api_base: text,
+      api_key: text,
+      protocol: text,
+      protocols: optional(Type.Array(Text, { maxItems: 20 })),
+      weight: number,
+      headers: optional(Type.Record(Type.String(), Text)),
+      timeouts: optional(Type.Record(Type.String(), Type.Integer({ minimum: 1 }))),
+      timeout: number,
+      stream_timeout: number,
+      rpm: count,
+      tpm: count,
+      max_parallel: count,
+      input_cost_per_token: number,
+      output_cost_per_token: number,
+      cache_read_input_token_cost: number,
+      cache_creation_input_token_cost: number,
+      cache_creation_input_token_cost_above_1hr: number,
+      input_cost_per_character: number,
+      input_cost_per_second: number,
+      output_cost_per_image: number,
+      input_cost_per_query: number,
+      web_search_cost_per_query: number,
+      cache: optional(CacheSettings),
+      log_bodies: optional(LogBodies),
+      aws_region_name: text,
+      aws_access_key_id: text,
+      aws_secret_access_key: text,
+      aws_session_token: text,
+      vertex_project: text,
+      vertex_location: text,
+      vertex_credentials: optional(ServiceAccount),
+      deny: optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })),
+    },
+    { additionalProperties: true },
+  ),
 )
 export type ModelParams = Static<typeof ModelParams>
 
 /** A name that clients can send, with one upstream that serves it. */
-export const ModelSetting = Type.Object({
-  id: Type.String({ description: 'Also the `x-switchyard-deployment` of the calls that it serves' }),
-  model_name: Type.String({ description: 'Entries of one name share its calls by weight' }),
-  params: Type.Unsafe<Readonly<Record<string, unknown>>>({
-    ...JsonObject,
-    description: 'As they were given; of secrets at most the last four characters are shown',
+export const ModelSetting = named(
+  'ModelSetting',
+  Type.Object({
+    id: Type.String({ description: 'Also the `x-switchyard-deployment` of the calls that it serves' }),
+    model_name: Type.String({ description: 'Entries of one name share its calls by weight' }),
+    params: Type.Unsafe<Readonly<Record<string, unknown>>>({
+      ...JsonObject,
+      description: 'As they were given; of secrets at most the last four characters are shown',
+    }),
+    source: Source,
+    locked: Type.Boolean({ description: 'It is set elsewhere and can only be changed there' }),
+    error: Nullable(Type.String({ description: 'Why it serves no calls' })),
+    created_by: Nullable(Type.String({ description: 'Principal' })),
+    created_at: Nullable(Type.String({ format: 'date-time' })),
+    updated_at: Nullable(Type.String({ format: 'date-time' })),
   }),
-  source: Source,
-  locked: Type.Boolean({ description: 'It is set elsewhere and can only be changed there' }),
-  error: Nullable(Type.String({ description: 'Why it serves no calls' })),
-  created_by: Nullable(Type.String({ description: 'Principal' })),
-  created_at: Nullable(Type.String({ format: 'date-time' })),
-  updated_at: Nullable(Type.String({ format: 'date-time' })),
-})
+)
 export type ModelSetting = Static<typeof ModelSetting>
 
 const fields = {
@@ -101,7 +111,7 @@ const fields = {
 }
 
 /** Body of create and update. In an update absent fields and parameters stay, a null parameter is taken away. */
-export const ModelSettingWrite = Type.Object(fields)
+export const ModelSettingWrite = named('ModelSettingWrite', Type.Object(fields))
 export type ModelSettingWrite = Static<typeof ModelSettingWrite>
 
 const ModelPath = Type.Object({ model_id: Type.String() })
@@ -116,7 +126,9 @@ export const modelSettingRoutes = {
     path: '/api/models',
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ models: Type.Array(ModelSetting), next_cursor: NextCursor }) },
-    summary: 'List the models as they are set up: those of the configuration first, then those added here',
+    summary: 'List model settings',
+    description:
+      'Lists the models with their settings: those of the configuration first, then those added at run time.',
   }),
   create: route({
     ...written,
@@ -124,7 +136,8 @@ export const modelSettingRoutes = {
     method: 'POST',
     path: '/api/models',
     responses: { 201: ModelSetting },
-    summary: 'Add a model; it can be called at once',
+    summary: 'Add a model',
+    description: 'Adds a model that can be called at once, on every replica.',
   }),
   get: route({
     ...base,
@@ -133,7 +146,8 @@ export const modelSettingRoutes = {
     path: '/api/models/{model_id}',
     params: ModelPath,
     responses: { 200: ModelSetting },
-    summary: 'Read how one model is set up',
+    summary: 'Read the settings of a model',
+    description: 'Returns the settings of one model. Secrets are shown as their last four characters.',
   }),
   update: route({
     ...written,
@@ -142,7 +156,8 @@ export const modelSettingRoutes = {
     path: '/api/models/{model_id}',
     params: ModelPath,
     responses: { 200: ModelSetting },
-    summary: 'Change a model; absent fields and parameters stay, a null parameter is taken away',
+    summary: 'Change a model',
+    description: 'Changes a model. Absent fields and parameters stay unchanged; a parameter of null is removed.',
   }),
   remove: route({
     ...base,
@@ -151,6 +166,7 @@ export const modelSettingRoutes = {
     path: '/api/models/{model_id}',
     params: ModelPath,
     responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    summary: 'Remove a model; calls at work end as they began',
+    summary: 'Remove a model',
+    description: 'Removes a model. Calls in flight end as they began.',
   }),
 }

@@ -1,13 +1,12 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { type ErrorShape, type Method, type Route, route } from './route.ts'
 
 /** Providers whose own API is served below a path of their name. */
-export const NativeProvider = Type.Union([
-  Type.Literal('anthropic'),
-  Type.Literal('openai'),
-  Type.Literal('gemini'),
-  Type.Literal('bedrock'),
-])
+export const NativeProvider = named(
+  'NativeProvider',
+  Type.Union([Type.Literal('anthropic'), Type.Literal('openai'), Type.Literal('gemini'), Type.Literal('bedrock')]),
+)
 export type NativeProvider = Static<typeof NativeProvider>
 
 const shapes: Readonly<Record<NativeProvider, ErrorShape>> = {
@@ -15,6 +14,13 @@ const shapes: Readonly<Record<NativeProvider, ErrorShape>> = {
   openai: 'openai',
   gemini: 'google',
   bedrock: 'aws',
+}
+
+const titles: Readonly<Record<NativeProvider, string>> = {
+  anthropic: 'Anthropic',
+  openai: 'OpenAI',
+  gemini: 'Gemini',
+  bedrock: 'Amazon Bedrock',
 }
 
 export const nativeProviders = Object.keys(shapes) as readonly NativeProvider[]
@@ -27,7 +33,6 @@ const largestBody = 512 * 1024 * 1024
 const nativeRoute = (provider: NativeProvider, method: Method): Route =>
   route({
     id: `native.${provider}_${method.toLowerCase()}`,
-    group: 'Provider APIs',
     method,
     path: `/${provider}/{path}`,
     access: provider === 'gemini' ? 'google-key' : 'key',
@@ -35,7 +40,8 @@ const nativeRoute = (provider: NativeProvider, method: Method): Route =>
     bodyLimit: largestBody,
     params: Type.Object({ path: Type.String({ description: 'Any path of the provider’s API, with its slashes' }) }),
     responses: { 200: Type.Unknown({ description: 'What the provider answers, with its own status' }) },
-    summary: `${method} any path of the API of ${provider}, with the key of the gateway; calls of models are those of the gateway, all else needs \`passthrough\` of the key`,
+    summary: `Call the API of ${titles[provider]} (${method})`,
+    description: `Forwards the request to ${titles[provider]} with the stored credential and returns the answer unchanged. Paths that call a model are routed, budgeted and logged like calls of the gateway. A virtual key needs \`${provider}\` in its \`passthrough\` list for all other paths.`,
   })
 
 /** The providers' own APIs: their paths and bytes, with a key of the gateway. */

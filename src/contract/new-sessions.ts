@@ -1,49 +1,59 @@
 import { type Static, Type } from 'typebox'
 import { Metadata } from './metadata.ts'
+import { named } from './named.ts'
 import { PromptText } from './prompts.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
 /** What a session may begin with. Interface: Resources, Session. */
-export const SessionCreate = Type.Object({
-  title: Type.Optional(Type.String({ maxLength: 200 })),
-  agent: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Agent id or harness alias' })),
-  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  agent_version: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
-  ),
-  harness: Type.Optional(Type.String({ maxLength: 200, description: 'Twin of `runtime`, which wins' })),
-  runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
-  model: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' }),
-  ),
-  prompt: Type.Optional(PromptText),
-  environment: Type.Optional(JsonObject),
-  metadata: Type.Optional(Metadata),
-  timezone: Type.Optional(Type.String({ maxLength: 100, description: 'IANA time zone name' })),
-  tz: Type.Optional(Type.String({ maxLength: 100, description: 'Twin of `timezone`, which wins' })),
-})
+export const SessionCreate = named(
+  'SessionCreate',
+  Type.Object({
+    title: Type.Optional(Type.String({ maxLength: 200 })),
+    agent: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Agent id or harness alias' })),
+    agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    agent_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
+    ),
+    harness: Type.Optional(Type.String({ maxLength: 200, description: 'Twin of `runtime`, which wins' })),
+    runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
+    model: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' }),
+    ),
+    prompt: Type.Optional(PromptText),
+    environment: Type.Optional(JsonObject),
+    metadata: Type.Optional(Metadata),
+    timezone: Type.Optional(Type.String({ maxLength: 100, description: 'IANA time zone name' })),
+    tz: Type.Optional(Type.String({ maxLength: 100, description: 'Twin of `timezone`, which wins' })),
+  }),
+)
 export type SessionCreate = Static<typeof SessionCreate>
 
 /** As opencode's clients name a model in a new session. */
-const OpencodeModel = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-  providerID: Type.Optional(Type.String({ maxLength: 200 })),
-})
+const OpencodeModel = named(
+  'OpencodeModelChoice',
+  Type.Object({
+    id: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+    providerID: Type.Optional(Type.String({ maxLength: 200 })),
+  }),
+)
 
 const { properties: created } = SessionCreate
 
 /** What a new session is made of, with the model in our words or in opencode's. Null means absent. */
-export const SessionRequest = Type.Object({
-  title: Type.Optional(Nullable(created.title)),
-  agent: Type.Optional(Nullable(created.agent)),
-  agent_id: Type.Optional(Nullable(created.agent_id)),
-  agent_version: Type.Optional(Nullable(created.agent_version)),
-  harness: Type.Optional(Nullable(created.harness)),
-  runtime: Type.Optional(Nullable(created.runtime)),
-  model: Type.Optional(Type.Union([created.model, OpencodeModel, Type.Null()])),
-  prompt: Type.Optional(Nullable(created.prompt)),
-  environment: Type.Optional(Nullable(created.environment)),
-  metadata: Type.Optional(Nullable(created.metadata)),
-  timezone: Type.Optional(Nullable(created.timezone)),
-  tz: Type.Optional(Nullable(created.tz)),
-})
+export const SessionRequest = named(
+  'SessionRequest',
+  Type.Object({
+    title: Type.Optional(Nullable(created.title)),
+    agent: Type.Optional(Nullable(created.agent)),
+    agent_id: Type.Optional(Nullable(created.agent_id)),
+    agent_version: Type.Optional(Nullable(created.agent_version)),
+    harness: Type.Optional(Nullable(created.harness)),
+    runtime: Type.Optional(Nullable(created.runtime)),
+    model: Type.Optional(Type.Union([created.model, OpencodeModel, Type.Null()])),
+    prompt: Type.Optional(Nullable(created.prompt)),
+    environment: Type.Optional(Nullable(created.environment)),
+    metadata: Type.Optional(Nullable(created.metadata)),
+    timezone: Type.Optional(Nullable(created.timezone)),
+    tz: Type.Optional(Nullable(created.tz)),
+  }),
+)

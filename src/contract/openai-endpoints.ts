@@ -26,8 +26,9 @@ export const endpointRoutes = {
     aliases: aliasesOf('/completions'),
     body: Type.Object({ model: Model, prompt: Type.Unknown(), stream: Stream }, open),
     responses: { 200: Answer({ choices: Type.Array(Type.Unknown()) }) },
-    summary:
-      'Complete a text, in the older format of OpenAI, at an upstream that has it; `stream: true` answers as events',
+    summary: 'Create a completion',
+    description:
+      'Completes a text in OpenAI’s older Completions format, at a provider that has it. `stream: true` answers with server-sent events.',
   }),
   moderations: route({
     ...json,
@@ -37,7 +38,9 @@ export const endpointRoutes = {
     aliases: aliasesOf('/moderations'),
     body: Type.Object({ model: Type.Optional(Model), input: TextOrList }, open),
     responses: { 200: Answer({ results: Type.Array(Type.Unknown()) }) },
-    summary: 'Classify text or images; without `model` that is `omni-moderation-latest`',
+    summary: 'Classify text or images',
+    description:
+      'Returns whether an input is harmful, by category. Without `model` the request uses `omni-moderation-latest`.',
   }),
   rerank: route({
     ...json,
@@ -47,7 +50,8 @@ export const endpointRoutes = {
     aliases: ['/v2/rerank', ...aliasesOf('/rerank')],
     body: Type.Object({ model: Model, query: Type.Unknown(), documents: Type.Array(Type.Unknown()) }, open),
     responses: { 200: Answer({ results: Type.Array(Type.Unknown()) }) },
-    summary: 'Rank documents by a query, in the format that Cohere, Jina and vLLM share',
+    summary: 'Rerank documents',
+    description: 'Orders documents by their relevance to a query, in the format that Cohere, Jina and vLLM share.',
   }),
   images: route({
     ...json,
@@ -57,7 +61,8 @@ export const endpointRoutes = {
     aliases: aliasesOf('/images/generations'),
     body: Type.Object({ model: Model, prompt: Text, stream: Stream }, open),
     responses: { 200: Images },
-    summary: 'Generate images; `stream: true` answers as server-sent events',
+    summary: 'Create an image',
+    description: 'Generates images from a text. `stream: true` answers with server-sent events.',
   }),
   imageEdits: route({
     ...form,
@@ -67,8 +72,9 @@ export const endpointRoutes = {
     aliases: aliasesOf('/images/edits'),
     body: Type.Object({ model: Model, prompt: Text, image: File, mask: Type.Optional(File) }, open),
     responses: { 200: Images },
-    summary:
-      'Edit an image `image`, or several `image[]`; a form of up to 25 MB, or JSON where the upstream takes that',
+    summary: 'Edit an image',
+    description:
+      'Edits `image`, or several `image[]`, by a text. Takes a form of up to 25 MB, or JSON where the provider accepts it.',
   }),
   imageVariations: route({
     ...form,
@@ -78,7 +84,8 @@ export const endpointRoutes = {
     aliases: aliasesOf('/images/variations'),
     body: Type.Object({ model: Model, image: File }, open),
     responses: { 200: Images },
-    summary: 'Make variations of an image; a form of up to 25 MB',
+    summary: 'Create variations of an image',
+    description: 'Takes a form of up to 25 MB with one image.',
   }),
   speech: route({
     ...json,
@@ -89,7 +96,8 @@ export const endpointRoutes = {
     body: Type.Object({ model: Model, input: Text }, open),
     responses: { 200: Type.String({ format: 'binary', description: 'Audio; events with `stream_format: sse`' }) },
     produces: 'audio/mpeg',
-    summary: 'Turn text into speech; the audio is relayed as it comes',
+    summary: 'Create speech',
+    description: 'Turns text into audio. The audio is relayed while the provider sends it.',
   }),
   transcriptions: route({
     ...form,
@@ -99,7 +107,8 @@ export const endpointRoutes = {
     aliases: aliasesOf('/audio/transcriptions'),
     body: Type.Object({ model: Model, file: File }, open),
     responses: { 200: Answer({ text: Type.Unknown() }) },
-    summary: 'Transcribe a recording; a form of up to 25 MB with exactly one file',
+    summary: 'Transcribe audio',
+    description: 'Transcribes a recording. Takes a form of up to 25 MB with exactly one file.',
   }),
   translations: route({
     ...form,
@@ -109,6 +118,7 @@ export const endpointRoutes = {
     aliases: aliasesOf('/audio/translations'),
     body: Type.Object({ model: Model, file: File }, open),
     responses: { 200: Answer({ text: Type.Unknown() }) },
-    summary: 'Transcribe a recording in English; a form of up to 25 MB with exactly one file',
+    summary: 'Translate audio into English',
+    description: 'Transcribes a recording in English. Takes a form of up to 25 MB with exactly one file.',
   }),
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { ErrorCode } from './errors.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 
 const base = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
@@ -10,14 +11,17 @@ const Stream = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]))
 const TokenLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]))
 
 /** `{error:{message,type,param,code}}`, on the paths of OpenAI's API. */
-export const OpenAiError = Type.Object({
-  error: Type.Object({
-    message: Type.String(),
-    type: Type.String(),
-    param: Type.Union([Type.String(), Type.Null()]),
-    code: Type.Union([Type.String(), Type.Null()]),
+export const OpenAiError = named(
+  'OpenAiError',
+  Type.Object({
+    error: Type.Object({
+      message: Type.String(),
+      type: Type.String(),
+      param: Type.Union([Type.String(), Type.Null()]),
+      code: Type.Union([Type.String(), Type.Null()]),
+    }),
   }),
-})
+)
 
 /** What OpenAI's clients read of an error besides its text. */
 interface OpenAiKind {
@@ -90,7 +94,9 @@ export const openAiRoutes = {
         open,
       ),
     },
-    summary: 'Complete a chat, in OpenAI’s format; `stream: true` answers as server-sent events',
+    summary: 'Create a chat completion',
+    description:
+      'Sends a conversation to a model in OpenAI’s Chat Completions format. `stream: true` answers with server-sent events that end with `[DONE]`.',
   }),
   responses: route({
     ...base,
@@ -120,7 +126,9 @@ export const openAiRoutes = {
         open,
       ),
     },
-    summary: 'Make a response, in OpenAI’s format; `previous_response_id` goes on from a stored one',
+    summary: 'Create a response',
+    description:
+      'Sends input to a model in OpenAI’s Responses format. `previous_response_id` continues a stored response; `stream: true` answers with server-sent events.',
   }),
   countResponse: route({
     ...base,
@@ -135,7 +143,8 @@ export const openAiRoutes = {
     responses: {
       200: Type.Object({ object: Type.Literal('response.input_tokens'), input_tokens: Type.Integer() }, open),
     },
-    summary: 'Count the input tokens of a response without making it; free',
+    summary: 'Count the tokens of a response',
+    description: 'Returns the input tokens of a Responses request without calling the model. The request is free.',
   }),
   compactResponse: route({
     ...base,
@@ -162,7 +171,8 @@ export const openAiRoutes = {
         open,
       ),
     },
-    summary: 'Compact a conversation: the user’s messages, and one item in place of all else',
+    summary: 'Compact a conversation',
+    description: 'Returns the messages of the user and one item that stands for the rest of the conversation.',
   }),
   response: route({
     ...stored,
@@ -172,7 +182,8 @@ export const openAiRoutes = {
     aliases: ['/responses/{response_id}', '/openai/v1/responses/{response_id}'],
     query: Type.Object({ stream: Type.Optional(Type.Boolean()) }, open),
     responses: { 200: Type.Object({ id: Type.String(), object: Type.Literal('response') }, open) },
-    summary: 'Read a stored response of your own',
+    summary: 'Read a stored response',
+    description: 'Returns a response that was created with `store` enabled. Other callers receive 404.',
   }),
   deleteResponse: route({
     ...stored,
@@ -181,7 +192,8 @@ export const openAiRoutes = {
     path: '/v1/responses/{response_id}',
     aliases: ['/responses/{response_id}', '/openai/v1/responses/{response_id}'],
     responses: { 200: Type.Object({ id: Type.String(), object: Type.String(), deleted: Type.Boolean() }) },
-    summary: 'Delete a stored response of your own, with its contents',
+    summary: 'Delete a stored response',
+    description: 'Deletes a stored response with its contents.',
   }),
   responseInput: route({
     ...stored,
@@ -203,7 +215,8 @@ export const openAiRoutes = {
         open,
       ),
     },
-    summary: 'List the input items of a stored response, the newest first',
+    summary: 'List the input of a stored response',
+    description: 'Lists the input items of a stored response, newest first.',
   }),
   cancelResponse: route({
     ...stored,
@@ -212,7 +225,9 @@ export const openAiRoutes = {
     path: '/v1/responses/{response_id}/cancel',
     aliases: ['/responses/{response_id}/cancel', '/openai/v1/responses/{response_id}/cancel'],
     responses: { 200: Type.Object({ id: Type.String(), object: Type.Literal('response') }, open) },
-    summary: 'Cancel a background response; only upstreams that speak this format make them',
+    summary: 'Cancel a background response',
+    description:
+      'Cancels a response that runs in the background. Only providers that speak this format create such responses.',
   }),
   embeddings: route({
     ...base,
@@ -227,6 +242,7 @@ export const openAiRoutes = {
     responses: {
       200: Type.Object({ object: Type.Literal('list'), data: Type.Array(Type.Unknown()), model: Type.String() }, open),
     },
-    summary: 'Embed text, in OpenAI’s format, with a model of an OpenAI-compatible upstream',
+    summary: 'Create embeddings',
+    description: 'Returns embedding vectors of one or several texts, in OpenAI’s format.',
   }),
 }

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { JsonObject } from './schemas.ts'
 import { OpencodeMessage } from './sessions.ts'
@@ -10,45 +11,57 @@ export const opencodePlace = { projectID: 'global', directory: '/workspace' } as
 export const opencodeProvider = 'switchyard'
 
 /** How a person answers a tool call that asks. `always` counts as `once`: the next call asks again. */
-const Reply = Type.Union([Type.Literal('once'), Type.Literal('always'), Type.Literal('reject')])
+const Reply = named('OpencodeReply', Type.Union([Type.Literal('once'), Type.Literal('always'), Type.Literal('reject')]))
 
 /** A tool call that asks, as opencode words it. Dialects: section 2.3. */
-export const OpencodePermission = Type.Object({
-  id: Type.String({ description: 'Id of the approval' }),
-  sessionID: Type.String(),
-  permission: Type.String({ description: 'Name of the tool' }),
-  patterns: Type.Array(Type.String()),
-  metadata: JsonObject,
-  always: Type.Array(Type.String()),
-  tool: Type.Optional(Type.Object({ messageID: Type.String(), callID: Type.String() })),
-})
+export const OpencodePermission = named(
+  'OpencodePermission',
+  Type.Object({
+    id: Type.String({ description: 'Id of the approval' }),
+    sessionID: Type.String(),
+    permission: Type.String({ description: 'Name of the tool' }),
+    patterns: Type.Array(Type.String()),
+    metadata: JsonObject,
+    always: Type.Array(Type.String()),
+    tool: Type.Optional(Type.Object({ messageID: Type.String(), callID: Type.String() })),
+  }),
+)
 export type OpencodePermission = Static<typeof OpencodePermission>
 
-export const OpencodeStatus = Type.Object({ type: Type.Union([Type.Literal('idle'), Type.Literal('busy')]) })
+export const OpencodeStatus = named(
+  'OpencodeStatus',
+  Type.Object({ type: Type.Union([Type.Literal('idle'), Type.Literal('busy')]) }),
+)
 
 const SessionPath = Type.Object({ session_id: Type.String() })
 const common = { access: 'key', errorShape: 'nested' } as const
 const Nothing = Type.Array(JsonObject, { maxItems: 0 })
 
 const FilePath = Type.String({ maxLength: 4_096, description: 'From the folder of the session’s files on' })
-const FileNode = Type.Object({
-  name: Type.String(),
-  path: Type.String(),
-  absolute: Type.String(),
-  type: Type.Union([Type.Literal('file'), Type.Literal('directory')]),
-  ignored: Type.Boolean(),
-})
+const FileNode = named(
+  'OpencodeFileNode',
+  Type.Object({
+    name: Type.String(),
+    path: Type.String(),
+    absolute: Type.String(),
+    type: Type.Union([Type.Literal('file'), Type.Literal('directory')]),
+    ignored: Type.Boolean(),
+  }),
+)
 
 /** A line of a file in which a text was found. Offsets are bytes. */
-const TextMatch = Type.Object({
-  path: Type.Object({ text: Type.String() }),
-  lines: Type.Object({ text: Type.String() }),
-  line_number: Type.Integer(),
-  absolute_offset: Type.Integer(),
-  submatches: Type.Array(
-    Type.Object({ match: Type.Object({ text: Type.String() }), start: Type.Integer(), end: Type.Integer() }),
-  ),
-})
+const TextMatch = named(
+  'OpencodeTextMatch',
+  Type.Object({
+    path: Type.Object({ text: Type.String() }),
+    lines: Type.Object({ text: Type.String() }),
+    line_number: Type.Integer(),
+    absolute_offset: Type.Integer(),
+    submatches: Type.Array(
+      Type.Object({ match: Type.Object({ text: Type.String() }), start: Type.Integer(), end: Type.Integer() }),
+    ),
+  }),
+)
 export type TextMatch = Static<typeof TextMatch>
 
 /** A GET of the files of one session. */
@@ -63,8 +76,9 @@ const ofFiles = <
   query: Q
   answer: S
   summary: string
+  description: string
 }) => {
-  const { id, path, query, answer, summary } = spec
+  const { id, path, query, answer, summary, description } = spec
   const place = {
     workspace: Type.Optional(
       Type.String({ maxLength: 200, description: 'The session whose files are meant; without it there are none' }),
@@ -79,6 +93,7 @@ const ofFiles = <
     query: Type.Object({ ...place, ...query }),
     responses: { 200: answer },
     summary,
+    description,
   })
 }
 
@@ -88,9 +103,18 @@ const read = <const Id extends string, const Path extends `/${string}`, S extend
   path: Path
   answer: S
   summary: string
+  description: string
 }) => {
-  const { id, path, answer, summary } = spec
-  return route({ ...common, id: `opencode.${id}` as const, method: 'GET', path, responses: { 200: answer }, summary })
+  const { id, path, answer, summary, description } = spec
+  return route({
+    ...common,
+    id: `opencode.${id}` as const,
+    method: 'GET',
+    path,
+    responses: { 200: answer },
+    summary,
+    description,
+  })
 }
 
 export const opencodeRoutes = {
@@ -101,7 +125,8 @@ export const opencodeRoutes = {
     path: '/event',
     responses: { 200: Type.String({ description: 'Server-sent events: `data` lines alone, without replay' }) },
     produces: 'text/event-stream',
-    summary: 'Follow all sessions that the caller may see, in opencode’s words',
+    summary: 'Follow the events of all sessions',
+    description: 'Streams the events of all sessions that the key may see, in opencode’s event types.',
   }),
   globalEvents: route({
     ...common,
@@ -110,25 +135,29 @@ export const opencodeRoutes = {
     path: '/global/event',
     responses: { 200: Type.String({ description: 'As /event, each in an envelope with its folder' }) },
     produces: 'text/event-stream',
-    summary: 'Follow all sessions, each event in an envelope',
+    summary: 'Follow all events in an envelope',
+    description: 'Like `/event`, each event in an envelope with its directory.',
   }),
   health: read({
     id: 'health',
     path: '/global/health',
     answer: Type.Object({ healthy: Type.Literal(true), version: Type.String() }),
-    summary: 'The service answers, and its version',
+    summary: 'Check health',
+    description: 'Returns `healthy` and the version.',
   }),
   statuses: read({
     id: 'statuses',
     path: '/session/status',
     answer: Type.Record(Type.String(), OpencodeStatus),
-    summary: 'Sessions that are at work, by id; one that is absent is idle',
+    summary: 'List session states',
+    description: 'Returns the sessions that run or retry, by id. A session that is absent is idle.',
   }),
   permissions: read({
     id: 'permissions',
     path: '/permission',
     answer: Type.Array(OpencodePermission),
-    summary: 'Tool calls that wait for a person',
+    summary: 'List pending permissions',
+    description: 'Lists the tool calls that wait for a person.',
   }),
   reply: route({
     ...common,
@@ -139,7 +168,8 @@ export const opencodeRoutes = {
     params: Type.Object({ request_id: Type.String() }),
     body: Type.Object({ reply: Reply, message: Type.Optional(Type.String({ maxLength: 10_000 })) }),
     responses: { 200: Type.Boolean() },
-    summary: 'Answer a tool call that asks',
+    summary: 'Answer a permission request',
+    description: 'Allows or denies a tool call.',
   }),
   answer: route({
     ...common,
@@ -150,7 +180,8 @@ export const opencodeRoutes = {
     params: Type.Object({ session_id: Type.String(), permission_id: Type.String() }),
     body: Type.Object({ response: Reply }),
     responses: { 200: Type.Boolean() },
-    summary: 'Answer a tool call of a session, as older clients do',
+    summary: 'Answer a permission request (older clients)',
+    description: 'Allows or denies a tool call of a session, on the path of older clients.',
   }),
   message: route({
     ...common,
@@ -159,7 +190,8 @@ export const opencodeRoutes = {
     path: '/session/{session_id}/message/{message_id}',
     params: Type.Object({ session_id: Type.String(), message_id: Type.String() }),
     responses: { 200: OpencodeMessage },
-    summary: 'One message of a session',
+    summary: 'Read a message',
+    description: 'Returns one message of a session with its parts.',
   }),
   summarize: route({
     ...common,
@@ -176,7 +208,9 @@ export const opencodeRoutes = {
     }),
     bodyOptional: true,
     responses: { 200: Type.Boolean() },
-    summary: 'Compact the conversation of a session that is not busy, and wait until that is done',
+    summary: 'Compact the conversation and wait',
+    description:
+      'Compacts the conversation of an idle session and answers when it is done. Answers 409 while a prompt runs.',
   }),
   children: route({
     ...common,
@@ -185,7 +219,8 @@ export const opencodeRoutes = {
     path: '/session/{session_id}/children',
     params: SessionPath,
     responses: { 200: Nothing },
-    summary: 'Sessions within a session: there are none',
+    summary: 'List child sessions',
+    description: 'Returns an empty list: sessions have no children in this version.',
   }),
   todo: route({
     ...common,
@@ -194,7 +229,8 @@ export const opencodeRoutes = {
     path: '/session/{session_id}/todo',
     params: SessionPath,
     responses: { 200: Nothing },
-    summary: 'The list of tasks of a session: it has none',
+    summary: 'List the tasks of a session',
+    description: 'Returns an empty list: sessions have no task list in this version.',
   }),
   diff: route({
     ...common,
@@ -203,34 +239,51 @@ export const opencodeRoutes = {
     path: '/session/{session_id}/diff',
     params: SessionPath,
     responses: { 200: Nothing },
-    summary: 'Changed files of a session: they are not tracked',
+    summary: 'List changed files',
+    description: 'Returns an empty list: use `GET /api/sessions/{session_id}/diff`.',
   }),
-  config: read({ id: 'config', path: '/config', answer: JsonObject, summary: 'What clients have to know of settings' }),
+  config: read({
+    id: 'config',
+    path: '/config',
+    answer: JsonObject,
+    summary: 'Read the settings of a client',
+    description: 'Returns the settings that opencode’s clients need, such as the default model.',
+  }),
   globalConfig: read({
     id: 'global_config',
     path: '/global/config',
     answer: JsonObject,
-    summary: 'As /config',
+    summary: 'Read the global settings of a client',
+    description: 'The same as `/config`.',
   }),
   configProviders: read({
     id: 'config_providers',
     path: '/config/providers',
     answer: Type.Object({ providers: Type.Array(JsonObject), default: JsonObject }),
-    summary: 'The models of the gateway, as those of one provider',
+    summary: 'List models as providers',
+    description: 'Returns the models of the gateway as those of one provider.',
   }),
   providers: read({
     id: 'providers',
     path: '/provider',
     answer: Type.Object({ all: Type.Array(JsonObject), default: JsonObject, connected: Type.Array(Type.String()) }),
-    summary: 'As /config/providers, in the words of newer clients',
+    summary: 'List models as providers (newer clients)',
+    description: 'The same as `/config/providers` in the shape of newer clients.',
   }),
   agents: read({
     id: 'agents',
     path: '/agent',
     answer: Type.Array(JsonObject),
-    summary: 'What a session can run: the connected runtimes, then agents by their id',
+    summary: 'List what a session can run',
+    description: 'Lists the connected runtimes, then the agents by their id.',
   }),
-  path: read({ id: 'path', path: '/path', answer: JsonObject, summary: 'Folders, as a session sees them' }),
+  path: read({
+    id: 'path',
+    path: '/path',
+    answer: JsonObject,
+    summary: 'Read the folders of a session',
+    description: 'Returns the folders as a session sees them.',
+  }),
   log: route({
     ...common,
     id: 'opencode.log',
@@ -244,15 +297,23 @@ export const opencodeRoutes = {
       extra: Type.Optional(JsonObject),
     }),
     responses: { 200: Type.Boolean() },
-    summary: 'Take a line of a client’s log; it is not kept',
+    summary: 'Send a log line',
+    description: 'Accepts a line of a client’s log and discards it.',
   }),
-  commands: read({ id: 'commands', path: '/command', answer: Nothing, summary: 'Commands: there are none' }),
+  commands: read({
+    id: 'commands',
+    path: '/command',
+    answer: Nothing,
+    summary: 'List commands',
+    description: 'Returns an empty list: there are no commands in this version.',
+  }),
   files: ofFiles({
     id: 'files',
     path: '/file',
     query: { path: Type.Optional(FilePath) },
     answer: Type.Array(FileNode),
-    summary: 'What lies in a folder of a session’s files',
+    summary: 'List a folder',
+    description: 'Lists a folder of a session’s files.',
   }),
   fileContent: ofFiles({
     id: 'file_content',
@@ -263,7 +324,8 @@ export const opencodeRoutes = {
       content: Type.String(),
       encoding: Type.Optional(Type.Literal('base64')),
     }),
-    summary: 'The content of a file of a session',
+    summary: 'Read a file',
+    description: 'Returns the content of a file of a session.',
   }),
   fileStatus: ofFiles({
     id: 'file_status',
@@ -277,14 +339,16 @@ export const opencodeRoutes = {
         status: Type.Union([Type.Literal('added'), Type.Literal('deleted'), Type.Literal('modified')]),
       }),
     ),
-    summary: 'Files of a session that have changed since it began',
+    summary: 'List changed files of a session',
+    description: 'Lists the files that changed since the session began.',
   }),
   findText: ofFiles({
     id: 'find_text',
     path: '/find',
     query: { pattern: Type.Optional(Type.String({ maxLength: 1_000, description: 'A text; no regular expression' })) },
     answer: Type.Array(TextMatch),
-    summary: 'Lines of a session’s files that hold a text, the first 100',
+    summary: 'Search text in files',
+    description: 'Returns the first 100 lines of a session’s files that contain a text.',
   }),
   findFiles: ofFiles({
     id: 'find_files',
@@ -296,11 +360,42 @@ export const opencodeRoutes = {
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 100 })),
     },
     answer: Type.Array(Type.String()),
-    summary: 'Paths of a session’s files by words in them',
+    summary: 'Find files by name',
+    description: 'Returns paths of a session’s files that contain the words.',
   }),
-  findSymbols: read({ id: 'find_symbols', path: '/find/symbol', answer: Nothing, summary: 'Symbols: none are found' }),
-  vcs: read({ id: 'vcs', path: '/vcs', answer: JsonObject, summary: 'The branch: there is none' }),
-  mcp: read({ id: 'mcp', path: '/mcp', answer: JsonObject, summary: 'MCP servers of the client: none' }),
-  projects: read({ id: 'projects', path: '/project', answer: Type.Array(JsonObject), summary: 'The one project' }),
-  project: read({ id: 'project', path: '/project/current', answer: JsonObject, summary: 'The one project' }),
+  findSymbols: read({
+    id: 'find_symbols',
+    path: '/find/symbol',
+    answer: Nothing,
+    summary: 'Find symbols',
+    description: 'Returns an empty list: symbols are not indexed.',
+  }),
+  vcs: read({
+    id: 'vcs',
+    path: '/vcs',
+    answer: JsonObject,
+    summary: 'Read the branch',
+    description: 'Returns no branch: workspaces are not repositories of the client.',
+  }),
+  mcp: read({
+    id: 'mcp',
+    path: '/mcp',
+    answer: JsonObject,
+    summary: 'List MCP servers of the client',
+    description: 'Returns no servers.',
+  }),
+  projects: read({
+    id: 'projects',
+    path: '/project',
+    answer: Type.Array(JsonObject),
+    summary: 'List projects',
+    description: 'Returns the only project.',
+  }),
+  project: read({
+    id: 'project',
+    path: '/project/current',
+    answer: JsonObject,
+    summary: 'Read the current project',
+    description: 'Returns the only project.',
+  }),
 }

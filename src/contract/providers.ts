@@ -1,58 +1,74 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
 /** Who states a provider or a model: the configuration file, a variable of the environment, or a call of the API. */
-export const Source = Type.Union([Type.Literal('file'), Type.Literal('environment'), Type.Literal('api')])
+export const Source = named(
+  'ProviderSource',
+  Type.Union([Type.Literal('file'), Type.Literal('environment'), Type.Literal('api')]),
+)
 export type Source = Static<typeof Source>
 
 /** A model provider and what is known of its credential. The credential itself is never shown. */
-export const Provider = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  protocols: Type.Array(Type.String(), {
-    description: 'What its servers speak unless a model says otherwise; the first takes calls in all other formats',
+export const Provider = named(
+  'Provider',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    protocols: Type.Array(Type.String(), {
+      description: 'What its servers speak unless a model says otherwise; the first takes calls in all other formats',
+    }),
+    default_api_base: Nullable(
+      Type.String({ description: 'null: the address has to be given, or follows from a region' }),
+    ),
+    api_base: Nullable(Type.String({ description: 'Where its models are called' })),
+    connected: Type.Boolean({ description: 'Its models can be called as `<id>/<model>`, or the file lists some' }),
+    masked_api_key: Nullable(Type.String({ description: 'At most the last four characters; null without a key' })),
+    source: Nullable(Source),
+    locked: Type.Boolean({ description: 'It is set outside of this API and can only be changed there' }),
+    error: Nullable(Type.String({ description: 'Why the stored credential is not used' })),
+    updated_at: Nullable(Type.String({ format: 'date-time', description: 'When the credential was stored here' })),
   }),
-  default_api_base: Nullable(
-    Type.String({ description: 'null: the address has to be given, or follows from a region' }),
-  ),
-  api_base: Nullable(Type.String({ description: 'Where its models are called' })),
-  connected: Type.Boolean({ description: 'Its models can be called as `<id>/<model>`, or the file lists some' }),
-  masked_api_key: Nullable(Type.String({ description: 'At most the last four characters; null without a key' })),
-  source: Nullable(Source),
-  locked: Type.Boolean({ description: 'It is set outside of this API and can only be changed there' }),
-  error: Nullable(Type.String({ description: 'Why the stored credential is not used' })),
-  updated_at: Nullable(Type.String({ format: 'date-time', description: 'When the credential was stored here' })),
-})
+)
 export type Provider = Static<typeof Provider>
 
 const Text = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' })
 const LongText = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
 
 /** A service account's key, as Google's file of it says it. */
-export const ServiceAccount = Type.Union([LongText, JsonObject], {
-  description: 'The JSON of a service account, as text or as an object',
-})
+export const ServiceAccount = named(
+  'ServiceAccount',
+  Type.Union([LongText, JsonObject], {
+    description: 'The JSON of a service account, as text or as an object',
+  }),
+)
 
 /** A provider's credential. It takes the place of the one before as a whole. */
-export const ProviderWrite = Type.Object({
-  api_key: Type.Optional(LongText),
-  api_base: Type.Optional({ ...Text, description: 'The only host that the credential is sent to' }),
-  aws_region_name: Type.Optional(Text),
-  aws_access_key_id: Type.Optional(LongText),
-  aws_secret_access_key: Type.Optional(LongText),
-  aws_session_token: Type.Optional(LongText),
-  vertex_project: Type.Optional(Text),
-  vertex_location: Type.Optional(Text),
-  vertex_credentials: Type.Optional(ServiceAccount),
-})
+export const ProviderWrite = named(
+  'ProviderWrite',
+  Type.Object({
+    api_key: Type.Optional(LongText),
+    api_base: Type.Optional({ ...Text, description: 'The only host that the credential is sent to' }),
+    aws_region_name: Type.Optional(Text),
+    aws_access_key_id: Type.Optional(LongText),
+    aws_secret_access_key: Type.Optional(LongText),
+    aws_session_token: Type.Optional(LongText),
+    vertex_project: Type.Optional(Text),
+    vertex_location: Type.Optional(Text),
+    vertex_credentials: Type.Optional(ServiceAccount),
+  }),
+)
 export type ProviderWrite = Static<typeof ProviderWrite>
 
-const ProviderTest = Type.Object({
-  ok: Type.Boolean(),
-  latency_ms: Type.Integer(),
-  error: Type.Optional(Type.String({ description: 'What the provider said, without any part of the credential' })),
-})
+const ProviderTest = named(
+  'ProviderTest',
+  Type.Object({
+    ok: Type.Boolean(),
+    latency_ms: Type.Integer(),
+    error: Type.Optional(Type.String({ description: 'What the provider said, without any part of the credential' })),
+  }),
+)
 export type ProviderTest = Static<typeof ProviderTest>
 
 const ProviderPath = Type.Object({ provider_id: Type.String() })
@@ -65,7 +81,8 @@ export const providerRoutes = {
     method: 'GET',
     path: '/api/providers',
     responses: { 200: Type.Object({ providers: Type.Array(Provider) }) },
-    summary: 'List the model providers and how they are connected',
+    summary: 'List providers',
+    description: 'Lists the model providers and whether they are connected.',
   }),
   set: route({
     ...base,
@@ -76,7 +93,8 @@ export const providerRoutes = {
     body: ProviderWrite,
     bodyLimit: 64 * 1024,
     responses: { 200: Provider },
-    summary: 'Store the credential of a provider, sealed; its models can be called at once',
+    summary: 'Connect a provider',
+    description: 'Stores the credential of a provider encrypted. Its models can be called at once.',
   }),
   remove: route({
     ...base,
@@ -85,7 +103,8 @@ export const providerRoutes = {
     path: '/api/providers/{provider_id}',
     params: ProviderPath,
     responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    summary: 'Remove the stored credential of a provider',
+    summary: 'Disconnect a provider',
+    description: 'Removes the stored credential of a provider.',
   }),
   test: route({
     ...base,
@@ -94,6 +113,8 @@ export const providerRoutes = {
     path: '/api/providers/{provider_id}/test',
     params: ProviderPath,
     responses: { 200: ProviderTest },
-    summary: 'Ask a provider whether it takes the credential; costs nothing, or next to nothing',
+    summary: 'Test a provider',
+    description:
+      'Checks that a provider accepts the credential. Costs nothing, or less than a cent where the provider has no free request.',
   }),
 }

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { TagName } from './tags.ts'
 
 /**
  * Who may call a route. `key-or-query` also takes the key as `?key=`, `google-key` as `x-goog-api-key` or `?key=`;
@@ -22,9 +23,15 @@ export interface Route {
   readonly aliases?: readonly string[]
   readonly access: Access
   readonly errorShape: ErrorShape
+  /** A sentence of a few words, without a full stop: `Create an agent`. */
   readonly summary: string
-  /** Its group in the OpenAPI document, where that is not the one of its neighbours. */
-  readonly group?: string
+  /**
+   * What the operation does beyond its summary, in Markdown: effects, defaults, limits, errors of its own. Who may call it, paging,
+   * streaming and aliases follow from the other fields and are added to it.
+   */
+  readonly description: string
+  /** Its tag in the OpenAPI document, where that differs from the tag of its neighbours. */
+  readonly group?: TagName
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema

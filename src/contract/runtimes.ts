@@ -1,10 +1,14 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { Name, Nullable } from './schemas.ts'
 
-const ApiSpec = Type.Union(
-  [Type.Literal('claude_managed_agents'), Type.Literal('opencode'), Type.Literal('acp'), Type.Literal('cursor')],
-  { description: 'What the harness speaks; programs of `acp` are started by the configuration file only' },
+const ApiSpec = named(
+  'ApiSpec',
+  Type.Union(
+    [Type.Literal('claude_managed_agents'), Type.Literal('opencode'), Type.Literal('acp'), Type.Literal('cursor')],
+    { description: 'What the harness speaks; programs of `acp` are started by the configuration file only' },
+  ),
 )
 
 /** The protocols that a harness can be spoken to in. Gaps: section 10. */
@@ -17,12 +21,15 @@ export const aliasPattern = '^[A-Za-z0-9_-]{1,64}$'
 export const builtInRuntimeIds = ['builtin', 'cursor', 'claude_managed_agents'] as const
 
 /** One tool that agents of a runtime have. */
-const RuntimeTool = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  description: Type.String(),
-  enabled_by_default: Type.Boolean(),
-})
+const RuntimeTool = named(
+  'RuntimeTool',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    enabled_by_default: Type.Boolean(),
+  }),
+)
 export type RuntimeTool = Static<typeof RuntimeTool>
 
 /** What all records of runtimes say. */
@@ -42,69 +49,90 @@ const state = {
 }
 
 /** A runtime that every server knows, and what is known of its credential. */
-export const AgentRuntime = Type.Object({
-  name: Type.String(),
-  default_api_base: Type.String(),
-  credential_provider_id: Type.String(),
-  credential_provider_name: Type.String(),
-  ...state,
-})
+export const AgentRuntime = named(
+  'AgentRuntime',
+  Type.Object({
+    name: Type.String(),
+    default_api_base: Type.String(),
+    credential_provider_id: Type.String(),
+    credential_provider_name: Type.String(),
+    ...state,
+  }),
+)
 export type AgentRuntime = Static<typeof AgentRuntime>
 
 /** A runtime as a harness: one that every server knows, or one that was registered. */
-export const RuntimeHarness = Type.Object({
-  alias: Type.String(),
-  api_spec: Type.String(),
-  display_name: Type.String(),
-  is_default: Type.Boolean({ description: 'Every server knows it' }),
-  locked: Type.Boolean({ description: 'It cannot be changed or removed here: it is built in, or in the file' }),
-  ...state,
-})
+export const RuntimeHarness = named(
+  'RuntimeHarness',
+  Type.Object({
+    alias: Type.String(),
+    api_spec: Type.String(),
+    display_name: Type.String(),
+    is_default: Type.Boolean({ description: 'Every server knows it' }),
+    locked: Type.Boolean({ description: 'It cannot be changed or removed here: it is built in, or in the file' }),
+    ...state,
+  }),
+)
 export type RuntimeHarness = Static<typeof RuntimeHarness>
 
 const Address = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' })
 const Key = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
 
 /** The credential of a built-in runtime. The address stays unless another one is given. */
-export const CredentialWrite = Type.Object({
-  api_key: Key,
-  api_base: Type.Optional({
-    ...Address,
-    description: 'The only host that the key is sent to; absent: the stored one, else its own',
+export const CredentialWrite = named(
+  'CredentialWrite',
+  Type.Object({
+    api_key: Key,
+    api_base: Type.Optional({
+      ...Address,
+      description: 'The only host that the key is sent to; absent: the stored one, else its own',
+    }),
   }),
-})
+)
 export type CredentialWrite = Static<typeof CredentialWrite>
 
-export const HarnessCreate = Type.Object({
-  alias: Type.String({ pattern: aliasPattern, description: 'Letters, digits, `_` and `-`; 1 to 64 characters' }),
-  api_spec: ApiSpec,
-  api_base: { ...Address, description: 'The only host that the key is sent to' },
-  api_key: Type.Optional(Key),
-  display_name: Type.Optional(Name),
-})
+export const HarnessCreate = named(
+  'HarnessCreate',
+  Type.Object({
+    alias: Type.String({ pattern: aliasPattern, description: 'Letters, digits, `_` and `-`; 1 to 64 characters' }),
+    api_spec: ApiSpec,
+    api_base: { ...Address, description: 'The only host that the key is sent to' },
+    api_key: Type.Optional(Key),
+    display_name: Type.Optional(Name),
+  }),
+)
 export type HarnessCreate = Static<typeof HarnessCreate>
 
 /** What is absent stays, but for the key: a new address without a key drops the old one. */
-export const HarnessUpdate = Type.Object({
-  api_spec: Type.Optional(ApiSpec),
-  api_base: Type.Optional(Address),
-  api_key: Type.Optional(Nullable(Key, 'null removes the key')),
-  display_name: Type.Optional(Name),
-})
+export const HarnessUpdate = named(
+  'HarnessUpdate',
+  Type.Object({
+    api_spec: Type.Optional(ApiSpec),
+    api_base: Type.Optional(Address),
+    api_key: Type.Optional(Nullable(Key, 'null removes the key')),
+    display_name: Type.Optional(Name),
+  }),
+)
 export type HarnessUpdate = Static<typeof HarnessUpdate>
 
-const RuntimeTest = Type.Object({
-  ok: Type.Boolean(),
-  latency_ms: Type.Integer(),
-  error: Type.Optional(Type.String({ description: 'What the runtime said, without any part of the credential' })),
-})
+const RuntimeTest = named(
+  'RuntimeTest',
+  Type.Object({
+    ok: Type.Boolean(),
+    latency_ms: Type.Integer(),
+    error: Type.Optional(Type.String({ description: 'What the runtime said, without any part of the credential' })),
+  }),
+)
 export type RuntimeTest = Static<typeof RuntimeTest>
 
-const RuntimeModels = Type.Object({
-  models: Type.Array(Type.Object({ id: Type.String(), display_name: Type.String() }), {
-    description: 'Empty when the runtime does not say',
+const RuntimeModels = named(
+  'RuntimeModels',
+  Type.Object({
+    models: Type.Array(Type.Object({ id: Type.String(), display_name: Type.String() }), {
+      description: 'Empty when the runtime does not say',
+    }),
   }),
-})
+)
 
 const AliasPath = Type.Object({ alias: Type.String() })
 const RuntimePath = Type.Object({ runtime_id: Type.String() })
@@ -121,7 +149,8 @@ export const harnessRoutes = {
     method: 'GET',
     path: '/api/runtime-harnesses',
     responses: { 200: Harnesses },
-    summary: 'List all runtimes as harnesses: built-in ones first, then registered ones by their alias',
+    summary: 'List harnesses',
+    description: 'Lists all runtimes as harnesses: built-in ones first, then registered ones by their alias.',
   }),
   create: route({
     ...write,
@@ -130,7 +159,8 @@ export const harnessRoutes = {
     path: '/api/runtime-harnesses',
     body: HarnessCreate,
     responses: { 200: Harnesses },
-    summary: 'Register a harness; agents and sessions name it by its alias at once',
+    summary: 'Register a harness',
+    description: 'Registers a runtime under an alias. Agents and sessions can name it at once.',
   }),
   update: route({
     ...write,
@@ -140,7 +170,8 @@ export const harnessRoutes = {
     params: AliasPath,
     body: HarnessUpdate,
     responses: { 200: Harnesses },
-    summary: 'Change a harness; what runs on it ends as it began',
+    summary: 'Update a harness',
+    description: 'Changes a harness. Running prompts end with the settings they began with.',
   }),
   remove: route({
     ...write,
@@ -149,7 +180,8 @@ export const harnessRoutes = {
     path: '/api/runtime-harnesses/{alias}',
     params: AliasPath,
     responses: { 200: Done },
-    summary: 'Remove a harness; sessions that are on it fail with their next prompt',
+    summary: 'Remove a harness',
+    description: 'Removes a harness. Sessions on it fail at their next prompt.',
   }),
   test: route({
     ...write,
@@ -158,7 +190,8 @@ export const harnessRoutes = {
     path: '/api/runtime-harnesses/{alias}/test',
     params: AliasPath,
     responses: { 200: RuntimeTest },
-    summary: 'Ask a harness whether it answers and takes the key; starts no run',
+    summary: 'Test a harness',
+    description: 'Checks that a harness answers and accepts its key, without starting a run.',
   }),
 }
 
@@ -169,7 +202,8 @@ export const agentRuntimeRoutes = {
     method: 'GET',
     path: '/api/agent-runtimes',
     responses: { 200: Runtimes },
-    summary: 'List the built-in runtimes and how they are connected',
+    summary: 'List built-in runtimes',
+    description: 'Lists the built-in runtimes and whether they are connected.',
   }),
   connect: route({
     ...write,
@@ -180,7 +214,8 @@ export const agentRuntimeRoutes = {
     params: RuntimePath,
     body: CredentialWrite,
     responses: { 200: Runtimes },
-    summary: 'Store the credential of a built-in runtime, sealed; the next run uses it',
+    summary: 'Connect a built-in runtime',
+    description: 'Stores the credential of a built-in runtime encrypted. The next run uses it.',
   }),
   disconnect: route({
     ...write,
@@ -189,7 +224,8 @@ export const agentRuntimeRoutes = {
     path: '/api/agent-runtimes/{runtime_id}/credentials',
     params: RuntimePath,
     responses: { 200: Done },
-    summary: 'Remove the stored credential of a built-in runtime',
+    summary: 'Disconnect a built-in runtime',
+    description: 'Removes the stored credential of a built-in runtime.',
   }),
   test: route({
     ...write,
@@ -198,7 +234,9 @@ export const agentRuntimeRoutes = {
     path: '/api/agent-runtimes/{runtime_id}/test',
     params: RuntimePath,
     responses: { 200: RuntimeTest },
-    summary: 'Ask a runtime, by its id or alias, whether it answers and takes the credential; starts no run',
+    summary: 'Test a runtime',
+    description:
+      'Checks that a runtime answers and accepts its credential, without starting a run. Takes an id or an alias.',
   }),
   models: route({
     ...read,
@@ -207,6 +245,7 @@ export const agentRuntimeRoutes = {
     path: '/api/agent-runtimes/{runtime_id}/models',
     params: RuntimePath,
     responses: { 200: RuntimeModels },
-    summary: 'List the models that a runtime offers, by its id or alias',
+    summary: 'List the models of a runtime',
+    description: 'Lists the models that a runtime offers. Takes an id or an alias.',
   }),
 }

@@ -1,20 +1,30 @@
 import { type Static, Type } from 'typebox'
 import { maxPromptLength } from './agents.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
 const Time = Type.String({ format: 'date-time' })
 
-const Overlap = Type.Union([Type.Literal('skip'), Type.Literal('queue'), Type.Literal('allow')], {
-  description: 'When it is due and the run before has not ended: leave it out, run it afterwards, or run both',
-})
-const Missed = Type.Union([Type.Literal('skip'), Type.Literal('once'), Type.Literal('all')], {
-  description: 'What was due while no server ran: leave it out, run the last, or run all, up to `missed_limit`',
-})
-const SessionUse = Type.Union([Type.Literal('new'), Type.Literal('same')], {
-  description: 'A session for each run, or one that all runs go on with',
-})
-const ScheduleStatus = Type.Union([Type.Literal('active'), Type.Literal('paused')])
+const Overlap = named(
+  'ScheduleOverlap',
+  Type.Union([Type.Literal('skip'), Type.Literal('queue'), Type.Literal('allow')], {
+    description: 'When it is due and the run before has not ended: leave it out, run it afterwards, or run both',
+  }),
+)
+const Missed = named(
+  'ScheduleMissed',
+  Type.Union([Type.Literal('skip'), Type.Literal('once'), Type.Literal('all')], {
+    description: 'What was due while no server ran: leave it out, run the last, or run all, up to `missed_limit`',
+  }),
+)
+const SessionUse = named(
+  'ScheduleSessionUse',
+  Type.Union([Type.Literal('new'), Type.Literal('same')], {
+    description: 'A session for each run, or one that all runs go on with',
+  }),
+)
+const ScheduleStatus = named('ScheduleStatus', Type.Union([Type.Literal('active'), Type.Literal('paused')]))
 const MissedLimit = Type.Integer({ minimum: 1, maximum: 100 })
 const Cron = Type.String({
   maxLength: 200,
@@ -24,30 +34,33 @@ const Timezone = Type.String({ maxLength: 100, description: 'A name of the IANA 
 const PromptText = Type.String({ maxLength: maxPromptLength, pattern: '\\S' })
 
 /** A prompt that an agent gets by the clock. */
-export const Schedule = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  owner_id: Type.String(),
-  agent_id: Type.String(),
-  cron: Type.String(),
-  timezone: Type.String(),
-  prompt: Type.String(),
-  session: SessionUse,
-  session_id: Nullable(Type.String({ description: 'Where the next run goes on; null: a new session' })),
-  overlap: Overlap,
-  missed: Missed,
-  missed_limit: Type.Integer(),
-  status: ScheduleStatus,
-  next_run_at: Nullable(Time),
-  run_as_key_id: Nullable(
-    Type.String({
-      description:
-        'The key under which it runs: the last one that changed what runs or when. null: the master key or an admin key without limits did, and `run_as_key_id` of the agent decides',
-    }),
-  ),
-  created_at: Time,
-  updated_at: Time,
-})
+export const Schedule = named(
+  'Schedule',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    owner_id: Type.String(),
+    agent_id: Type.String(),
+    cron: Type.String(),
+    timezone: Type.String(),
+    prompt: Type.String(),
+    session: SessionUse,
+    session_id: Nullable(Type.String({ description: 'Where the next run goes on; null: a new session' })),
+    overlap: Overlap,
+    missed: Missed,
+    missed_limit: Type.Integer(),
+    status: ScheduleStatus,
+    next_run_at: Nullable(Time),
+    run_as_key_id: Nullable(
+      Type.String({
+        description:
+          'The key under which it runs: the last one that changed what runs or when. null: the master key or an admin key without limits did, and `run_as_key_id` of the agent decides',
+      }),
+    ),
+    created_at: Time,
+    updated_at: Time,
+  }),
+)
 export type Schedule = Static<typeof Schedule>
 
 /** Settings that have a default, and what may be changed later. */
@@ -60,49 +73,58 @@ const settings = {
   status: Type.Optional(ScheduleStatus),
 }
 
-const ScheduleCreate = Type.Object({
-  name: Name,
-  agent_id: Type.String({ minLength: 1, maxLength: 200 }),
-  cron: Cron,
-  prompt: PromptText,
-  ...settings,
-})
+const ScheduleCreate = named(
+  'ScheduleCreate',
+  Type.Object({
+    name: Name,
+    agent_id: Type.String({ minLength: 1, maxLength: 200 }),
+    cron: Cron,
+    prompt: PromptText,
+    ...settings,
+  }),
+)
 export type ScheduleCreate = Static<typeof ScheduleCreate>
 
-const ScheduleUpdate = Type.Object({
-  name: Type.Optional(Name),
-  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  cron: Type.Optional(Cron),
-  prompt: Type.Optional(PromptText),
-  ...settings,
-})
+const ScheduleUpdate = named(
+  'ScheduleUpdate',
+  Type.Object({
+    name: Type.Optional(Name),
+    agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    cron: Type.Optional(Cron),
+    prompt: Type.Optional(PromptText),
+    ...settings,
+  }),
+)
 export type ScheduleUpdate = Static<typeof ScheduleUpdate>
 
 /** One tick of a schedule, or a run that somebody asked for. */
-export const ScheduleRun = Type.Object({
-  id: Type.String(),
-  schedule_id: Type.String(),
-  due_at: Time,
-  cause: Type.Union([Type.Literal('tick'), Type.Literal('missed'), Type.Literal('manual')]),
-  state: Type.Union(
-    [
-      Type.Literal('queued'),
-      Type.Literal('skipped'),
-      Type.Literal('failed'),
-      Type.Literal('waiting'),
-      Type.Literal('running'),
-      Type.Literal('done'),
-      Type.Literal('error'),
-      Type.Literal('cancelled'),
-    ],
-    { description: '`queued`, `skipped` and `failed` are told by the schedule, the others are those of its prompt' },
-  ),
-  reason: Nullable(Type.String({ description: 'Why it was skipped or failed' })),
-  session_id: Nullable(Type.String()),
-  prompt_id: Nullable(Type.String()),
-  created_at: Time,
-  ended_at: Nullable(Time),
-})
+export const ScheduleRun = named(
+  'ScheduleRun',
+  Type.Object({
+    id: Type.String(),
+    schedule_id: Type.String(),
+    due_at: Time,
+    cause: Type.Union([Type.Literal('tick'), Type.Literal('missed'), Type.Literal('manual')]),
+    state: Type.Union(
+      [
+        Type.Literal('queued'),
+        Type.Literal('skipped'),
+        Type.Literal('failed'),
+        Type.Literal('waiting'),
+        Type.Literal('running'),
+        Type.Literal('done'),
+        Type.Literal('error'),
+        Type.Literal('cancelled'),
+      ],
+      { description: '`queued`, `skipped` and `failed` are told by the schedule, the others are those of its prompt' },
+    ),
+    reason: Nullable(Type.String({ description: 'Why it was skipped or failed' })),
+    session_id: Nullable(Type.String()),
+    prompt_id: Nullable(Type.String()),
+    created_at: Time,
+    ended_at: Nullable(Time),
+  }),
+)
 export type ScheduleRun = Static<typeof ScheduleRun>
 
 const SchedulePath = Type.Object({ schedule_id: Type.String() })
@@ -116,7 +138,8 @@ export const scheduleRoutes = {
     path: '/api/schedules',
     query: Type.Object({ ...pageQuery, agent_id: Type.Optional(Type.String({ maxLength: 200 })) }),
     responses: { 200: Type.Object({ schedules: Type.Array(Schedule), next_cursor: NextCursor }) },
-    summary: 'List schedules, newest first',
+    summary: 'List schedules',
+    description: 'Lists schedules, newest first.',
   }),
   create: route({
     ...base,
@@ -125,7 +148,8 @@ export const scheduleRoutes = {
     path: '/api/schedules',
     body: ScheduleCreate,
     responses: { 201: Schedule },
-    summary: 'Give an agent a prompt by the clock',
+    summary: 'Create a schedule',
+    description: 'Queues a prompt for an agent at the times of a cron expression in a time zone.',
   }),
   get: route({
     ...base,
@@ -134,7 +158,8 @@ export const scheduleRoutes = {
     path: '/api/schedules/{schedule_id}',
     params: SchedulePath,
     responses: { 200: Schedule },
-    summary: 'Read one schedule',
+    summary: 'Read a schedule',
+    description: 'Returns one schedule with its next run.',
   }),
   update: route({
     ...base,
@@ -144,7 +169,8 @@ export const scheduleRoutes = {
     params: SchedulePath,
     body: ScheduleUpdate,
     responses: { 200: Schedule },
-    summary: 'Change, pause or resume a schedule; absent fields stay',
+    summary: 'Update a schedule',
+    description: 'Changes, pauses or resumes a schedule. Absent fields stay unchanged.',
   }),
   remove: route({
     ...base,
@@ -153,7 +179,8 @@ export const scheduleRoutes = {
     path: '/api/schedules/{schedule_id}',
     params: SchedulePath,
     responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    summary: 'Delete a schedule with its history; its sessions stay',
+    summary: 'Delete a schedule',
+    description: 'Deletes a schedule with its history. Its sessions stay.',
   }),
   trigger: route({
     ...base,
@@ -162,7 +189,8 @@ export const scheduleRoutes = {
     path: '/api/schedules/{schedule_id}/trigger',
     params: SchedulePath,
     responses: { 202: ScheduleRun },
-    summary: 'Run now, whatever the clock, the overlap policy and a pause say',
+    summary: 'Run a schedule now',
+    description: 'Queues the prompt now, whatever the clock, the overlap policy and a pause say.',
   }),
   runs: route({
     ...base,
@@ -172,6 +200,7 @@ export const scheduleRoutes = {
     params: SchedulePath,
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ runs: Type.Array(ScheduleRun), next_cursor: NextCursor }) },
-    summary: 'What became of each tick, newest first',
+    summary: 'List the runs of a schedule',
+    description: 'Lists the result of each tick, newest first.',
   }),
 }

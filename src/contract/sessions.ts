@@ -1,95 +1,110 @@
 import { type Static, Type } from 'typebox'
 import { Metadata, MetadataPatch } from './metadata.ts'
+import { named } from './named.ts'
 import { SessionRequest } from './new-sessions.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
-export const SessionStatus = Type.Union([
-  Type.Literal('pending'),
-  Type.Literal('running'),
-  Type.Literal('idle'),
-  Type.Literal('error'),
-])
+export const SessionStatus = named(
+  'SessionStatus',
+  Type.Union([Type.Literal('pending'), Type.Literal('running'), Type.Literal('idle'), Type.Literal('error')]),
+)
 export type SessionStatus = Static<typeof SessionStatus>
 
 /** A durable run of an agent. Interface: Resources, Session. */
-export const Session = Type.Object({
-  id: Type.String(),
-  title: Type.String(),
-  agent: Type.String(),
-  agent_id: Type.String(),
-  agent_version: Nullable(Type.Integer({ description: 'The version of the agent that this session runs' })),
-  harness: Type.String({ description: 'The runtime that it runs on, as `runtime`' }),
-  runtime: Type.String(),
-  runtime_agent_ref_id: Nullable(Type.String()),
-  provider_session_id: Nullable(Type.String()),
-  provider_run_id: Nullable(Type.String()),
-  status: SessionStatus,
-  environment: JsonObject,
-  metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values of the client’s own' }),
-  timezone: Nullable(Type.String()),
-  forked_from: Nullable(
-    Type.Object({
-      session_id: Type.String(),
-      seq: Type.Integer({ description: 'The last event of that session that this one has' }),
-    }),
-  ),
-  time: Type.Object({ created: EpochMs, updated: EpochMs }),
-})
+export const Session = named(
+  'Session',
+  Type.Object({
+    id: Type.String(),
+    title: Type.String(),
+    agent: Type.String(),
+    agent_id: Type.String(),
+    agent_version: Nullable(Type.Integer({ description: 'The version of the agent that this session runs' })),
+    harness: Type.String({ description: 'The runtime that it runs on, as `runtime`' }),
+    runtime: Type.String(),
+    runtime_agent_ref_id: Nullable(Type.String()),
+    provider_session_id: Nullable(Type.String()),
+    provider_run_id: Nullable(Type.String()),
+    status: SessionStatus,
+    environment: JsonObject,
+    metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values of the client’s own' }),
+    timezone: Nullable(Type.String()),
+    forked_from: Nullable(
+      Type.Object({
+        session_id: Type.String(),
+        seq: Type.Integer({ description: 'The last event of that session that this one has' }),
+      }),
+    ),
+    time: Type.Object({ created: EpochMs, updated: EpochMs }),
+  }),
+)
 export type Session = Static<typeof Session>
 
 /** The session with what opencode's clients read besides. Dialects: section 2.1. */
-export const OpencodeSession = Type.Object({
-  ...Session.properties,
-  slug: Type.String(),
-  projectID: Type.String(),
-  directory: Type.String(),
-  version: Type.String(),
-})
+export const OpencodeSession = named(
+  'OpencodeSession',
+  Type.Object({
+    ...Session.properties,
+    slug: Type.String(),
+    projectID: Type.String(),
+    directory: Type.String(),
+    version: Type.String(),
+  }),
+)
 export type OpencodeSession = Static<typeof OpencodeSession>
 
-export const SandboxStatus = Type.Union([
-  Type.Literal('none'),
-  Type.Literal('running'),
-  Type.Literal('stopped'),
-  Type.Literal('dead'),
-])
+export const SandboxStatus = named(
+  'SandboxStatus',
+  Type.Union([Type.Literal('none'), Type.Literal('running'), Type.Literal('stopped'), Type.Literal('dead')]),
+)
 export type SandboxStatus = Static<typeof SandboxStatus>
 
 /** The session with the state of its sandbox, as the managed-agents paths show it. */
-export const ManagedSession = Type.Object({
-  ...Session.properties,
-  sandbox_status: SandboxStatus,
-  workspace: Nullable(Type.String({ description: 'Folder of the session’s files on the server' })),
-})
+export const ManagedSession = named(
+  'ManagedSession',
+  Type.Object({
+    ...Session.properties,
+    sandbox_status: SandboxStatus,
+    workspace: Nullable(Type.String({ description: 'Folder of the session’s files on the server' })),
+  }),
+)
 export type ManagedSession = Static<typeof ManagedSession>
 
 /** One message in opencode's shape. Dialects: section 2.1. */
-export const OpencodeMessage = Type.Object({ info: JsonObject, parts: Type.Array(JsonObject) })
+export const OpencodeMessage = named(
+  'OpencodeMessage',
+  Type.Object({ info: JsonObject, parts: Type.Array(JsonObject) }),
+)
 export type OpencodeMessage = Static<typeof OpencodeMessage>
 
 /** The answer to a prompt. */
-const AnsweredMessage = Type.Object({
-  ...OpencodeMessage.properties,
-  result: Type.Optional(Type.Unknown({ description: 'What fits the `output_schema`, where there is one' })),
-})
+const AnsweredMessage = named(
+  'AnsweredMessage',
+  Type.Object({
+    ...OpencodeMessage.properties,
+    result: Type.Optional(Type.Unknown({ description: 'What fits the `output_schema`, where there is one' })),
+  }),
+)
 export type AnsweredMessage = Static<typeof AnsweredMessage>
 
 /** Where to fork a session, and what the new one runs on. Rulings: 20. */
-export const ForkRequest = Type.Object({
-  messageID: Type.Optional(
-    Type.String({ maxLength: 200, description: 'What was before this message is copied, as opencode does' }),
-  ),
-  event_id: Type.Optional(
-    Type.String({ maxLength: 200, description: 'What was until this event is copied; the whole log by default' }),
-  ),
-  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  version: Type.Optional(Type.Integer({ minimum: 1, description: 'Of the agent' })),
-  model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of prompts that name none' })),
-  runtime: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  title: Type.Optional(Name),
-})
+export const ForkRequest = named(
+  'ForkRequest',
+  Type.Object({
+    messageID: Type.Optional(
+      Type.String({ maxLength: 200, description: 'What was before this message is copied, as opencode does' }),
+    ),
+    event_id: Type.Optional(
+      Type.String({ maxLength: 200, description: 'What was until this event is copied; the whole log by default' }),
+    ),
+    agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    version: Type.Optional(Type.Integer({ minimum: 1, description: 'Of the agent' })),
+    model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of prompts that name none' })),
+    runtime: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    title: Type.Optional(Name),
+  }),
+)
 export type ForkRequest = Static<typeof ForkRequest>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
@@ -117,7 +132,9 @@ export const sessionRoutes = {
     body: SessionRequest,
     bodyOptional: true,
     responses: { 200: OpencodeSession },
-    summary: 'Create a session; with `prompt` it starts at once',
+    summary: 'Create a session',
+    description:
+      'Creates a session of an agent or of a runtime. With `prompt` the first run starts at once. Accepts `Idempotency-Key`.',
   }),
   list: route({
     ...nested,
@@ -126,7 +143,9 @@ export const sessionRoutes = {
     path: '/session',
     query: Type.Object({ ...listFilter, ...opencodeQuery }),
     responses: { 200: Type.Array(OpencodeSession) },
-    summary: 'List sessions, newest first; the next cursor is in the header x-next-cursor',
+    summary: 'List sessions',
+    description:
+      'Lists sessions, newest first. The header `x-next-cursor` has the next page, because opencode’s clients expect an array. `q`, `status`, `agent_id` and `metadata` filter.',
   }),
   get: route({
     ...nested,
@@ -135,7 +154,8 @@ export const sessionRoutes = {
     path: '/session/{session_id}',
     params: SessionPath,
     responses: { 200: OpencodeSession },
-    summary: 'Read one session',
+    summary: 'Read a session',
+    description: 'Returns a session. Deleted sessions answer 404.',
   }),
   update: route({
     ...nested,
@@ -146,7 +166,8 @@ export const sessionRoutes = {
     params: SessionPath,
     body: Type.Object({ title: Type.Optional(Name), metadata: Type.Optional(Nullable(MetadataPatch)) }),
     responses: { 200: OpencodeSession },
-    summary: 'Change the title or the metadata of a session',
+    summary: 'Update a session',
+    description: 'Changes the title or the metadata. A metadata value of null removes its name.',
   }),
   remove: route({
     ...nested,
@@ -155,7 +176,9 @@ export const sessionRoutes = {
     path: '/session/{session_id}',
     params: SessionPath,
     responses: { 200: Type.Boolean() },
-    summary: 'Delete a session: stop its work, remove its sandbox, keep its log',
+    summary: 'Delete a session',
+    description:
+      'Stops its run, removes its sandbox and closes its streams. The log stays readable for admins until it expires.',
   }),
   fork: route({
     ...nested,
@@ -167,7 +190,9 @@ export const sessionRoutes = {
     body: ForkRequest,
     bodyOptional: true,
     responses: { 200: OpencodeSession },
-    summary: 'Make a session that begins with the log and the files of this one, until a message or an event',
+    summary: 'Fork a session',
+    description:
+      'Creates a session with the log and the files of this one up to a message or an event, on the same or another agent, model or runtime. Accepts `Idempotency-Key`.',
   }),
   promptAsync: route({
     ...nested,
@@ -178,7 +203,9 @@ export const sessionRoutes = {
     params: SessionPath,
     body: PromptRequest,
     responses: { 204: null },
-    summary: 'Queue a prompt; 204 once it is stored',
+    summary: 'Queue a prompt',
+    description:
+      'Stores a prompt and answers 204. The prompt then survives any crash. `mode` decides what happens while another prompt runs: `enqueue`, `reject` (409), `interrupt` or `steer`. Accepts `Idempotency-Key`; a repeated `messageID` queues nothing.',
   }),
   abort: route({
     ...nested,
@@ -187,7 +214,9 @@ export const sessionRoutes = {
     path: '/session/{session_id}/abort',
     params: SessionPath,
     responses: { 200: Type.Boolean() },
-    summary: 'Stop the running prompt; those that wait go on',
+    summary: 'Interrupt the running prompt',
+    description:
+      'Stops the running prompt; queued prompts continue. The same as `interrupt`, with the answer that opencode’s clients expect.',
   }),
   interrupt: route({
     ...nested,
@@ -196,7 +225,8 @@ export const sessionRoutes = {
     path: '/session/{session_id}/interrupt',
     params: SessionPath,
     responses: { 204: null },
-    summary: 'Stop the running prompt; those that wait go on',
+    summary: 'Interrupt the running prompt',
+    description: 'Stops the running prompt; queued prompts continue. Has no effect on an idle session.',
   }),
   compact: route({
     ...nested,
@@ -205,8 +235,9 @@ export const sessionRoutes = {
     path: '/session/{session_id}/compact',
     params: SessionPath,
     responses: { 202: Type.Object({ prompt_id: Type.String({ description: 'Its place in the queue' }) }) },
-    summary:
-      'Queue the compaction of the conversation: the model summarizes it; 409 where the runtime keeps its own context',
+    summary: 'Compact the conversation',
+    description:
+      'Queues a compaction: the model summarises the conversation and later prompts continue from the summary. Answers 409 when the runtime manages its own context.',
   }),
   messages: route({
     ...nested,
@@ -216,7 +247,8 @@ export const sessionRoutes = {
     params: SessionPath,
     query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })), ...opencodeQuery }),
     responses: { 200: Type.Array(OpencodeMessage) },
-    summary: 'The conversation as messages with parts',
+    summary: 'List messages',
+    description: 'Returns the conversation as messages with parts, in opencode’s shape.',
   }),
   message: route({
     ...nested,
@@ -227,7 +259,9 @@ export const sessionRoutes = {
     params: SessionPath,
     body: PromptRequest,
     responses: { 200: AnsweredMessage },
-    summary: 'Queue a prompt and wait for its answer',
+    summary: 'Prompt and wait for the answer',
+    description:
+      'Queues a prompt and answers when its run has ended. When the connection breaks, the run continues. Accepts `Idempotency-Key`.',
   }),
   prompts: route({
     ...nested,
@@ -237,7 +271,8 @@ export const sessionRoutes = {
     params: SessionPath,
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ data: Type.Array(Prompt), next_cursor: NextCursor }) },
-    summary: 'The prompt queue, in order of execution',
+    summary: 'List prompts',
+    description: 'Lists the prompts of a session in the order of execution, with their state.',
   }),
   withdraw: route({
     ...nested,
@@ -246,7 +281,8 @@ export const sessionRoutes = {
     path: '/session/{session_id}/prompts/{prompt_id}',
     params: Type.Object({ session_id: Type.String(), prompt_id: Type.String() }),
     responses: { 204: null },
-    summary: 'Withdraw a prompt that has not started',
+    summary: 'Withdraw a prompt',
+    description: 'Removes a prompt that has not started. Answers 409 once it runs.',
   }),
   managedList: route({
     ...plain,
@@ -255,7 +291,8 @@ export const sessionRoutes = {
     path: '/api/v1/managed_agents/sessions',
     query: Type.Object(listFilter),
     responses: { 200: Type.Object({ data: Type.Array(ManagedSession), next_cursor: NextCursor }) },
-    summary: 'List sessions with their sandbox state, deleted ones included',
+    summary: 'List sessions with sandbox state',
+    description: 'Lists sessions with the state of their sandbox, deleted ones included.',
   }),
   managedGet: route({
     ...plain,
@@ -264,7 +301,8 @@ export const sessionRoutes = {
     path: '/api/v1/managed_agents/sessions/{session_id}',
     params: SessionPath,
     responses: { 200: ManagedSession },
-    summary: 'Read one session with its sandbox state, also after deletion',
+    summary: 'Read a session with sandbox state',
+    description: 'Returns one session with the state of its sandbox, also after its deletion.',
   }),
   managedRemove: route({
     ...plain,
@@ -273,6 +311,7 @@ export const sessionRoutes = {
     path: '/api/v1/managed_agents/sessions/{session_id}',
     params: SessionPath,
     responses: { 204: null },
-    summary: 'Delete a session; repeating it succeeds',
+    summary: 'Delete a session',
+    description: 'Deletes a session. Repeating the request succeeds.',
   }),
 }

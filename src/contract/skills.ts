@@ -1,16 +1,20 @@
 import { type Static, Type } from 'typebox'
 import { Agent } from './agents.ts'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
 /** A reusable instruction block. `content` enters agent prompts verbatim. Interface: Resources, Skill. */
-export const Skill = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  description: Nullable(Type.String()),
-  content: Type.String(),
-  created_at: Type.String({ format: 'date-time' }),
-})
+export const Skill = named(
+  'Skill',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    description: Nullable(Type.String()),
+    content: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+  }),
+)
 export type Skill = Static<typeof Skill>
 
 export const maxSkillBytes = 262_144
@@ -22,69 +26,94 @@ const maxFrontMatter = 20_000
 const Description = Nullable(Type.String({ maxLength: 10_000 }))
 const content = Type.String({ minLength: 1, maxLength: maxSkillBytes, pattern: '\\S' })
 
-const SkillCreate = Type.Object({ name: Name, content, description: Type.Optional(Description) })
+const SkillCreate = named('SkillCreate', Type.Object({ name: Name, content, description: Type.Optional(Description) }))
 export type SkillCreate = Static<typeof SkillCreate>
 
-const SkillUpdate = Type.Partial(SkillCreate)
+const SkillUpdate = named('SkillUpdate', Type.Partial(SkillCreate))
 export type SkillUpdate = Static<typeof SkillUpdate>
 
-const SkillImport = Type.Object({
-  text: Type.String({
-    minLength: 1,
-    maxLength: maxSkillBytes + maxFrontMatter,
-    description: 'A SKILL.md file: front matter with `name` and `description`, then the instructions',
+const SkillImport = named(
+  'SkillImport',
+  Type.Object({
+    text: Type.String({
+      minLength: 1,
+      maxLength: maxSkillBytes + maxFrontMatter,
+      description: 'A SKILL.md file: front matter with `name` and `description`, then the instructions',
+    }),
   }),
-})
+)
 
 /** `skill_id`, or the inline form; `skill_id` wins, and then the others are not looked at. */
-const SkillAttach = Type.Object({
-  skill_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  content: Type.Optional(Type.String({ maxLength: maxSkillBytes })),
-  name: Type.Optional(Type.String({ maxLength: maxSkillNameLength })),
-  description: Type.Optional(Description),
-  save_to_library: Type.Optional(Type.Boolean({ default: true, description: 'False: the block is kept nowhere else' })),
-})
+const SkillAttach = named(
+  'SkillAttach',
+  Type.Object({
+    skill_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    content: Type.Optional(Type.String({ maxLength: maxSkillBytes })),
+    name: Type.Optional(Type.String({ maxLength: maxSkillNameLength })),
+    description: Type.Optional(Description),
+    save_to_library: Type.Optional(
+      Type.Boolean({ default: true, description: 'False: the block is kept nowhere else' }),
+    ),
+  }),
+)
 export type SkillAttach = Static<typeof SkillAttach>
 
 /** How an agent's copy stands to the library. `edited`: somebody has changed it in the prompt. */
-const CopyState = Type.Union([
-  Type.Literal('current'),
-  Type.Literal('outdated'),
-  Type.Literal('edited'),
-  Type.Literal('not_in_library'),
-])
+const CopyState = named(
+  'SkillCopyState',
+  Type.Union([
+    Type.Literal('current'),
+    Type.Literal('outdated'),
+    Type.Literal('edited'),
+    Type.Literal('not_in_library'),
+  ]),
+)
 export type CopyState = Static<typeof CopyState>
 
-const CarriedSkill = Type.Object({ id: Type.String(), name: Nullable(Type.String()), state: CopyState })
+const CarriedSkill = named(
+  'CarriedSkill',
+  Type.Object({ id: Type.String(), name: Nullable(Type.String()), state: CopyState }),
+)
 export type CarriedSkill = Static<typeof CarriedSkill>
 
-const CarryingAgent = Type.Object({
-  agent_id: Type.String(),
-  name: Type.String(),
-  version: Type.Integer(),
-  state: CopyState,
-})
+const CarryingAgent = named(
+  'CarryingAgent',
+  Type.Object({
+    agent_id: Type.String(),
+    name: Type.String(),
+    version: Type.Integer(),
+    state: CopyState,
+  }),
+)
 export type CarryingAgent = Static<typeof CarryingAgent>
 
-const SkillUpgrade = Type.Object({
-  agent_ids: Type.Optional(
-    Type.Array(Type.String({ maxLength: 200 }), {
-      maxItems: 1000,
-      description: 'Only these; all that carry it by default',
-    }),
-  ),
-  include_edited: Type.Optional(Type.Boolean({ default: false, description: 'Replace copies that were edited, too' })),
-  dry_run: Type.Optional(
-    Type.Boolean({ default: false, description: 'Change nothing; `outdated` are those that would' }),
-  ),
-})
+const SkillUpgrade = named(
+  'SkillUpgrade',
+  Type.Object({
+    agent_ids: Type.Optional(
+      Type.Array(Type.String({ maxLength: 200 }), {
+        maxItems: 1000,
+        description: 'Only these; all that carry it by default',
+      }),
+    ),
+    include_edited: Type.Optional(
+      Type.Boolean({ default: false, description: 'Replace copies that were edited, too' }),
+    ),
+    dry_run: Type.Optional(
+      Type.Boolean({ default: false, description: 'Change nothing; `outdated` are those that would' }),
+    ),
+  }),
+)
 export type SkillUpgrade = Static<typeof SkillUpgrade>
 
 /** What an upgrade has done with one agent. */
-const Upgraded = Type.Object({
-  ...CarryingAgent.properties,
-  state: Type.Union([...CopyState.anyOf, Type.Literal('upgraded'), Type.Literal('too_long')]),
-})
+const Upgraded = named(
+  'SkillUpgradeResult',
+  Type.Object({
+    ...CarryingAgent.properties,
+    state: Type.Union([...CopyState.anyOf, Type.Literal('upgraded'), Type.Literal('too_long')]),
+  }),
+)
 export type Upgraded = Static<typeof Upgraded>
 
 const SkillPath = Type.Object({ skill_id: Type.String() })
@@ -99,7 +128,8 @@ export const skillRoutes = {
     path: '/api/v1/skills',
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ data: Type.Array(Skill), next_cursor: NextCursor }) },
-    summary: "List the caller's skills, newest first",
+    summary: 'List skills',
+    description: 'Lists the caller’s skills, newest first.',
   }),
   create: route({
     ...base,
@@ -109,7 +139,8 @@ export const skillRoutes = {
     path: '/api/v1/skills',
     body: SkillCreate,
     responses: { 201: Skill },
-    summary: 'Put a skill into the library',
+    summary: 'Create a skill',
+    description: 'Adds a skill to the library. No agent carries it until it is attached.',
   }),
   import: route({
     ...base,
@@ -118,7 +149,8 @@ export const skillRoutes = {
     path: '/api/v1/skills/import',
     body: SkillImport,
     responses: { 201: Skill },
-    summary: 'Make a skill of a SKILL.md file',
+    summary: 'Import a skill',
+    description: 'Creates a skill from the text of a `SKILL.md` file.',
   }),
   get: route({
     ...base,
@@ -127,7 +159,8 @@ export const skillRoutes = {
     path: '/api/v1/skills/{skill_id}',
     params: SkillPath,
     responses: { 200: Skill },
-    summary: 'Read one skill',
+    summary: 'Read a skill',
+    description: 'Returns one skill with its instructions.',
   }),
   update: route({
     ...base,
@@ -138,7 +171,8 @@ export const skillRoutes = {
     params: SkillPath,
     body: SkillUpdate,
     responses: { 200: Skill },
-    summary: 'Update a skill; agents that carry it keep their copy',
+    summary: 'Update a skill',
+    description: 'Changes a skill in the library. Agents that carry it keep their copy until it is upgraded.',
   }),
   remove: route({
     ...base,
@@ -147,7 +181,8 @@ export const skillRoutes = {
     path: '/api/v1/skills/{skill_id}',
     params: SkillPath,
     responses: { 204: null },
-    summary: 'Delete a skill; prompts that carry its block keep it',
+    summary: 'Delete a skill',
+    description: 'Deletes a skill from the library. Agents that carry it keep their copy.',
   }),
   agents: route({
     ...base,
@@ -157,7 +192,8 @@ export const skillRoutes = {
     params: SkillPath,
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ data: Type.Array(CarryingAgent), next_cursor: NextCursor }) },
-    summary: 'List the agents that carry a skill, and how their copies stand to the library',
+    summary: 'List the agents that carry a skill',
+    description: 'Lists the agents with the state of their copy: current, outdated or changed by hand.',
   }),
   upgrade: route({
     ...base,
@@ -168,7 +204,9 @@ export const skillRoutes = {
     body: SkillUpgrade,
     bodyOptional: true,
     responses: { 200: Type.Object({ data: Type.Array(Upgraded) }) },
-    summary: 'Bring the copies that agents carry to what the library has now',
+    summary: 'Upgrade the copies of a skill',
+    description:
+      'Replaces the copies that agents carry by the text of the library. Copies that were changed by hand are left alone unless the request names them.',
   }),
   carried: route({
     ...base,
@@ -177,7 +215,8 @@ export const skillRoutes = {
     path: '/api/v1/managed_agents/agents/{agent_id}/skill',
     params: AgentPath,
     responses: { 200: Type.Object({ data: Type.Array(CarriedSkill) }) },
-    summary: 'List the skills that an agent carries, in the order of its prompt',
+    summary: 'List the skills of an agent',
+    description: 'Lists the skills in the order of the agent’s system prompt.',
   }),
   attach: route({
     ...base,
@@ -188,7 +227,8 @@ export const skillRoutes = {
     params: AgentPath,
     body: SkillAttach,
     responses: { 200: Type.Object({ agent: Agent, skill: Type.Optional(Skill) }) },
-    summary: 'Append a skill to the system prompt of an agent; once is enough',
+    summary: 'Attach a skill to an agent',
+    description: 'Appends the skill to the agent’s system prompt as a marked block. Attaching it twice has no effect.',
   }),
   detach: route({
     ...base,
@@ -200,6 +240,8 @@ export const skillRoutes = {
       skill_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'All skills by default' })),
     }),
     responses: { 200: Type.Object({ agent: Agent }) },
-    summary: 'Take the block of a skill, or of all, out of the system prompt of an agent',
+    summary: 'Detach skills from an agent',
+    description:
+      'Removes the block of a skill, or of all skills, from the agent’s system prompt, which is then exactly as before.',
   }),
 }

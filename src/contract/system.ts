@@ -1,12 +1,16 @@
 import { Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 
-const Health = Type.Object({ status: Type.Literal('ok') })
+const Health = named('Health', Type.Object({ status: Type.Literal('ok') }))
 
 /** Warnings are no reason to send traffic elsewhere; the field is absent while there are none. */
-const Ready = Type.Object({ status: Type.Literal('ok') })
+const Ready = named('Readiness', Type.Object({ status: Type.Literal('ok') }))
 
-export const NotReady = Type.Object({ status: Type.Literal('unavailable'), reasons: Type.Array(Type.String()) })
+export const NotReady = named(
+  'NotReady',
+  Type.Object({ status: Type.Literal('unavailable'), reasons: Type.Array(Type.String()) }),
+)
 
 export const systemRoutes = {
   home: route({
@@ -16,7 +20,8 @@ export const systemRoutes = {
     access: 'public',
     errorShape: 'nested',
     responses: { 302: null },
-    summary: 'Redirect to the interactive reference',
+    summary: 'Redirect to the API reference',
+    description: 'Redirects to `/docs`.',
   }),
   health: route({
     id: 'system.health',
@@ -26,7 +31,9 @@ export const systemRoutes = {
     errorShape: 'nested',
     isOnWorkers: true,
     responses: { 200: Health },
-    summary: 'The process answers',
+    summary: 'Check that the process answers',
+    description:
+      'Answers 200 while the process runs, whatever the state of the database. Use `/health/ready` to decide where to send traffic.',
   }),
   live: route({
     id: 'system.live',
@@ -37,7 +44,8 @@ export const systemRoutes = {
     errorShape: 'nested',
     isOnWorkers: true,
     responses: { 200: Health },
-    summary: 'Liveness: restart the process when this fails',
+    summary: 'Check liveness',
+    description: 'Liveness probe: restart the process when this fails.',
   }),
   ready: route({
     id: 'system.ready',
@@ -48,7 +56,9 @@ export const systemRoutes = {
     errorShape: 'nested',
     isOnWorkers: true,
     responses: { 200: Ready, 503: NotReady },
-    summary: 'Readiness: send traffic only while this is 200',
+    summary: 'Check readiness',
+    description:
+      'Readiness probe: send traffic only while this answers 200. Answers 503 with the reason while the database is unreachable or the process shuts down.',
   }),
   openapi: route({
     id: 'system.openapi',
@@ -57,7 +67,8 @@ export const systemRoutes = {
     access: 'public',
     errorShape: 'nested',
     responses: { 200: Type.Record(Type.String(), Type.Unknown()) },
-    summary: 'This API as an OpenAPI 3.1 document',
+    summary: 'Read this API as an OpenAPI document',
+    description: 'Returns the OpenAPI 3.1 document from which this reference is made.',
   }),
   docs: route({
     id: 'system.docs',
@@ -67,7 +78,8 @@ export const systemRoutes = {
     errorShape: 'nested',
     responses: { 200: Type.String() },
     produces: 'text/html',
-    summary: 'The interactive reference',
+    summary: 'Open the API reference',
+    description: 'Returns this page. It works without access to other hosts.',
   }),
   docsScript: route({
     id: 'system.docs_script',
@@ -77,7 +89,8 @@ export const systemRoutes = {
     errorShape: 'nested',
     responses: { 200: Type.String() },
     produces: 'text/javascript',
-    summary: 'The script of the interactive reference',
+    summary: 'Load the script of the API reference',
+    description: 'Returns the script that `/docs` loads.',
   }),
   capabilities: route({
     id: 'system.capabilities',
@@ -102,6 +115,7 @@ export const systemRoutes = {
         endpoints: Type.Array(Type.Object({ id: Type.String(), method: Type.String(), path: Type.String() })),
       }),
     },
-    summary: 'What this server can do',
+    summary: 'Read what this service can do',
+    description: 'Returns the runtimes, protocols and features of this service, so that a client can adapt to it.',
   }),
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
 
@@ -22,7 +23,10 @@ export const mostDimensions = 3
 /** An exact decimal. A number of JSON would lose digits where many small amounts add up. */
 const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
 
-const Milliseconds = Type.Object({ p50: Nullable(Type.Number()), p95: Nullable(Type.Number()) })
+const Milliseconds = named(
+  'UsageMilliseconds',
+  Type.Object({ p50: Nullable(Type.Number()), p95: Nullable(Type.Number()) }),
+)
 
 const Figures = {
   requests: Type.Integer({ description: 'Model calls' }),
@@ -41,66 +45,75 @@ const Figures = {
   total_ms: Milliseconds,
 }
 
-const UsageFigures = Type.Object(Figures)
+const UsageFigures = named('UsageFigures', Type.Object(Figures))
 export type UsageFigures = Static<typeof UsageFigures>
 
-const UsageGroup = Type.Object({
-  by: Type.Record(Type.String(), Nullable(Type.String()), {
-    description: 'A value for each of `group_by`; null where calls have none, such as the key of the master key',
+const UsageGroup = named(
+  'UsageGroup',
+  Type.Object({
+    by: Type.Record(Type.String(), Nullable(Type.String()), {
+      description: 'A value for each of `group_by`; null where calls have none, such as the key of the master key',
+    }),
+    ...Figures,
   }),
-  ...Figures,
-})
+)
 export type UsageGroup = Static<typeof UsageGroup>
 
 /** One model call as the ledger has it. A later change of prices alters no row. */
-export const UsageCall = Type.Object({
-  id: Type.String(),
-  created_at: Type.String({ format: 'date-time', description: 'When the call was booked, right after its end' }),
-  request_id: Nullable(Type.String(), 'null: what was held for many calls, and was lost with the process that held it'),
-  principal: Type.String(),
-  key_id: Nullable(Type.String()),
-  owner_id: Nullable(Type.String()),
-  agent_id: Nullable(Type.String()),
-  session_id: Nullable(Type.String()),
-  prompt_id: Nullable(Type.String()),
-  run_id: Nullable(Type.String()),
-  client_session_id: Nullable(Type.String({ description: '`x-claude-code-session-id`' })),
-  client_agent_id: Nullable(Type.String({ description: '`x-claude-code-agent-id`' })),
-  client_parent_id: Nullable(Type.String({ description: '`x-claude-code-parent-agent-id`' })),
-  model: Type.String({ description: 'The name that was asked for' }),
-  deployment: Type.String(),
-  provider: Type.String(),
-  upstream_model: Type.String(),
-  protocol: Nullable(Type.String()),
-  lane: Type.String(),
-  outcome: Type.String({ description: '`completed`, `failed`, `aborted` or `lost`' }),
-  stop_reason: Nullable(Type.String()),
-  status: Nullable(Type.Integer()),
-  attempts: Type.Integer(),
-  input_tokens: Type.Integer(),
-  cache_read_tokens: Type.Integer(),
-  cache_write_5m_tokens: Type.Integer(),
-  cache_write_1h_tokens: Type.Integer(),
-  output_tokens: Type.Integer(),
-  reasoning_tokens: Type.Integer(),
-  web_searches: Type.Integer(),
-  units: Nullable(
-    Type.Record(Type.String(), Type.Number()),
-    'What was counted besides tokens and web searches: characters, seconds, images, queries, file searches, containers',
-  ),
-  estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
-  cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),
-  held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was at work'),
-  rates: Nullable(
-    Type.Record(Type.String(), Type.String()),
-    'US dollars per token or unit by kind, as they were applied',
-  ),
-  price_source: Nullable(Type.String()),
-  cached: Type.Boolean({ description: 'The response cache answered: no upstream was called' }),
-  degraded: Nullable(Type.String({ description: 'What the upstream could not carry, as `path=action` pairs' })),
-  first_content_ms: Nullable(Type.Number()),
-  total_ms: Type.Number(),
-})
+export const UsageCall = named(
+  'UsageCall',
+  Type.Object({
+    id: Type.String(),
+    created_at: Type.String({ format: 'date-time', description: 'When the call was booked, right after its end' }),
+    request_id: Nullable(
+      Type.String(),
+      'null: what was held for many calls, and was lost with the process that held it',
+    ),
+    principal: Type.String(),
+    key_id: Nullable(Type.String()),
+    owner_id: Nullable(Type.String()),
+    agent_id: Nullable(Type.String()),
+    session_id: Nullable(Type.String()),
+    prompt_id: Nullable(Type.String()),
+    run_id: Nullable(Type.String()),
+    client_session_id: Nullable(Type.String({ description: '`x-claude-code-session-id`' })),
+    client_agent_id: Nullable(Type.String({ description: '`x-claude-code-agent-id`' })),
+    client_parent_id: Nullable(Type.String({ description: '`x-claude-code-parent-agent-id`' })),
+    model: Type.String({ description: 'The name that was asked for' }),
+    deployment: Type.String(),
+    provider: Type.String(),
+    upstream_model: Type.String(),
+    protocol: Nullable(Type.String()),
+    lane: Type.String(),
+    outcome: Type.String({ description: '`completed`, `failed`, `aborted` or `lost`' }),
+    stop_reason: Nullable(Type.String()),
+    status: Nullable(Type.Integer()),
+    attempts: Type.Integer(),
+    input_tokens: Type.Integer(),
+    cache_read_tokens: Type.Integer(),
+    cache_write_5m_tokens: Type.Integer(),
+    cache_write_1h_tokens: Type.Integer(),
+    output_tokens: Type.Integer(),
+    reasoning_tokens: Type.Integer(),
+    web_searches: Type.Integer(),
+    units: Nullable(
+      Type.Record(Type.String(), Type.Number()),
+      'What was counted besides tokens and web searches: characters, seconds, images, queries, file searches, containers',
+    ),
+    estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
+    cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),
+    held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was at work'),
+    rates: Nullable(
+      Type.Record(Type.String(), Type.String()),
+      'US dollars per token or unit by kind, as they were applied',
+    ),
+    price_source: Nullable(Type.String()),
+    cached: Type.Boolean({ description: 'The response cache answered: no upstream was called' }),
+    degraded: Nullable(Type.String({ description: 'What the upstream could not carry, as `path=action` pairs' })),
+    first_content_ms: Nullable(Type.Number()),
+    total_ms: Type.Number(),
+  }),
+)
 export type UsageCall = Static<typeof UsageCall>
 
 const RecordedSide = {
@@ -113,16 +126,19 @@ const RecordedSide = {
 }
 
 /** What a recorded call said and got. */
-export const CallBodies = Type.Object({
-  request_id: Type.String(),
-  created_at: Type.String({ format: 'date-time' }),
-  principal: Type.String(),
-  key_id: Nullable(Type.String()),
-  owner_id: Nullable(Type.String()),
-  model: Type.String({ description: 'The name that was asked for' }),
-  request: Type.Object(RecordedSide),
-  response: Type.Object({ status: Nullable(Type.Integer(), 'null: the client left first'), ...RecordedSide }),
-})
+export const CallBodies = named(
+  'CallBodies',
+  Type.Object({
+    request_id: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    principal: Type.String(),
+    key_id: Nullable(Type.String()),
+    owner_id: Nullable(Type.String()),
+    model: Type.String({ description: 'The name that was asked for' }),
+    request: Type.Object(RecordedSide),
+    response: Type.Object({ status: Nullable(Type.Integer(), 'null: the client left first'), ...RecordedSide }),
+  }),
+)
 
 const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 300 }))
 
@@ -179,7 +195,8 @@ export const usageRoutes = {
         has_more: Type.Boolean({ description: 'There are more groups than `limit`; the totals cover them all' }),
       }),
     },
-    summary: 'Sum up model calls: requests, tokens, cost and latency',
+    summary: 'Report usage',
+    description: 'Sums requests, tokens, cost and latency of model calls, grouped by up to three dimensions.',
   }),
   calls: route({
     ...base,
@@ -194,20 +211,24 @@ export const usageRoutes = {
       format: CsvFormat,
     }),
     responses: { 200: Type.Object({ calls: Type.Array(UsageCall), next_cursor: NextCursor }) },
-    summary: 'List model calls, newest first',
+    summary: 'List model calls',
+    description: 'Lists model calls with tokens, cost, rates and outcome, newest first.',
   }),
   bodies: route({
     ...ofBodies,
     id: 'usage.bodies',
     method: 'GET',
     responses: { 200: CallBodies },
-    summary: 'Read the bodies of a model call that was recorded with `log_bodies`; the audit log notes who did',
+    summary: 'Read the bodies of a model call',
+    description:
+      'Returns the request and the answer of a call that was recorded with `log_bodies`. Reading them is noted in the audit log.',
   }),
   deleteBodies: route({
     ...ofBodies,
     id: 'usage.deleteBodies',
     method: 'DELETE',
     responses: { 204: null },
-    summary: 'Delete the bodies of a recorded model call',
+    summary: 'Delete the bodies of a model call',
+    description: 'Deletes the recorded request and answer; the row of the call stays.',
   }),
 }

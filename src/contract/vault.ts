@@ -1,10 +1,14 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { NextCursor, pageQuery } from './schemas.ts'
 
-export const VaultScope = Type.Union([Type.Literal('global'), Type.Literal('owner')], {
-  description: '`owner`: for the agents of the caller; `global`: for all agents, admins only',
-})
+export const VaultScope = named(
+  'VaultScope',
+  Type.Union([Type.Literal('global'), Type.Literal('owner')], {
+    description: '`owner`: for the agents of the caller; `global`: for all agents, admins only',
+  }),
+)
 export type VaultScope = Static<typeof VaultScope>
 
 /** The name of an entry. */
@@ -14,20 +18,26 @@ const VaultKey = Type.String({
 })
 
 /** An entry as lists show it. No route returns its value. */
-export const VaultEntry = Type.Object({
-  key: Type.String(),
-  scope: VaultScope,
-  updated_at: Type.String({ format: 'date-time' }),
-})
+export const VaultEntry = named(
+  'VaultEntry',
+  Type.Object({
+    key: Type.String(),
+    scope: VaultScope,
+    updated_at: Type.String({ format: 'date-time' }),
+  }),
+)
 export type VaultEntry = Static<typeof VaultEntry>
 
 export const maxVaultValueBytes = 65_536
 
-const VaultWrite = Type.Object({
-  key: VaultKey,
-  value: Type.String({ minLength: 1, maxLength: maxVaultValueBytes, description: 'At most 64 KB in UTF-8' }),
-  scope: Type.Optional(VaultScope),
-})
+const VaultWrite = named(
+  'VaultWrite',
+  Type.Object({
+    key: VaultKey,
+    value: Type.String({ minLength: 1, maxLength: maxVaultValueBytes, description: 'At most 64 KB in UTF-8' }),
+    scope: Type.Optional(VaultScope),
+  }),
+)
 
 const Done = Type.Object({ ok: Type.Literal(true) })
 const base = { access: 'key', errorShape: 'nested' } as const
@@ -40,7 +50,8 @@ export const vaultRoutes = {
     path: '/api/vault',
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ keys: Type.Array(VaultEntry), next_cursor: NextCursor }) },
-    summary: "List the names of the caller's entries, for admins also the global ones; never values",
+    summary: 'List vault entries',
+    description: 'Lists the names of the caller’s entries, for admins also the global ones. Values are never returned.',
   }),
   set: route({
     ...base,
@@ -49,7 +60,9 @@ export const vaultRoutes = {
     path: '/api/vault',
     body: VaultWrite,
     responses: { 200: Done },
-    summary: "Store or replace a secret; without a scope it is global for admins and the caller's own for others",
+    summary: 'Store a vault entry',
+    description:
+      'Stores or replaces a secret encrypted. Without `scope` it is global for admins and the caller’s own for others.',
   }),
   remove: route({
     ...base,
@@ -59,6 +72,7 @@ export const vaultRoutes = {
     params: Type.Object({ key: VaultKey }),
     query: Type.Object({ scope: Type.Optional(VaultScope) }),
     responses: { 200: Done },
-    summary: "Delete a secret; without a scope the caller's own, else for admins the global one",
+    summary: 'Delete a vault entry',
+    description: 'Deletes a secret. Without `scope` the caller’s own entry, else for admins the global one.',
   }),
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
 import { route } from './route.ts'
 import { NextCursor, Nullable, pageQuery } from './schemas.ts'
 
@@ -20,31 +21,37 @@ const AgentIds = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
 const Description = Nullable(Type.String({ maxLength: 1_000 }))
 
 /** A receiver of session events. Its secret is shown when it is made, and never again. */
-export const WebhookEndpoint = Type.Object({
-  id: Type.String(),
-  owner_id: Nullable(Type.String({ description: 'Whose sessions it hears of; null: everybody’s' })),
-  url: Type.String(),
-  description: Nullable(Type.String()),
-  events: Type.Array(Type.String()),
-  agent_ids: Type.Array(Type.String()),
-  status: Type.Union([Type.Literal('active'), Type.Literal('paused'), Type.Literal('disabled')]),
-  disabled_reason: Nullable(Type.String()),
-  run_as_key_id: Nullable(
-    Type.String({
-      description:
-        'The key that set it up, with which it ends: the last one that changed `url`, `events` or `agent_ids`. null: the master key or an admin key without limits did',
-    }),
-  ),
-  failing_since: Nullable(Time),
-  created_at: Time,
-  updated_at: Time,
-})
+export const WebhookEndpoint = named(
+  'WebhookEndpoint',
+  Type.Object({
+    id: Type.String(),
+    owner_id: Nullable(Type.String({ description: 'Whose sessions it hears of; null: everybody’s' })),
+    url: Type.String(),
+    description: Nullable(Type.String()),
+    events: Type.Array(Type.String()),
+    agent_ids: Type.Array(Type.String()),
+    status: Type.Union([Type.Literal('active'), Type.Literal('paused'), Type.Literal('disabled')]),
+    disabled_reason: Nullable(Type.String()),
+    run_as_key_id: Nullable(
+      Type.String({
+        description:
+          'The key that set it up, with which it ends: the last one that changed `url`, `events` or `agent_ids`. null: the master key or an admin key without limits did',
+      }),
+    ),
+    failing_since: Nullable(Time),
+    created_at: Time,
+    updated_at: Time,
+  }),
+)
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>
 
-const ShownEndpoint = Type.Object({
-  ...WebhookEndpoint.properties,
-  secret: Type.String({ description: '`whsec_…`; shown this once' }),
-})
+const ShownEndpoint = named(
+  'ShownWebhookEndpoint',
+  Type.Object({
+    ...WebhookEndpoint.properties,
+    secret: Type.String({ description: '`whsec_…`; shown this once' }),
+  }),
+)
 export type ShownEndpoint = Static<typeof ShownEndpoint>
 
 const optional = {
@@ -57,48 +64,57 @@ const optional = {
     }),
   ),
 }
-const EndpointCreate = Type.Object({
-  url: Url,
-  owner_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description:
-        'Whose sessions it hears of; the owner of the key by default. A key that is neither an admin nor has an owner names `owner_id` or `agent_ids`',
-    }),
-  ),
-  ...optional,
-})
+const EndpointCreate = named(
+  'WebhookEndpointCreate',
+  Type.Object({
+    url: Url,
+    owner_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description:
+          'Whose sessions it hears of; the owner of the key by default. A key that is neither an admin nor has an owner names `owner_id` or `agent_ids`',
+      }),
+    ),
+    ...optional,
+  }),
+)
 export type EndpointCreate = Static<typeof EndpointCreate>
 
-const EndpointUpdate = Type.Object({ url: Type.Optional(Url), ...optional })
+const EndpointUpdate = named('WebhookEndpointUpdate', Type.Object({ url: Type.Optional(Url), ...optional }))
 export type EndpointUpdate = Static<typeof EndpointUpdate>
 
 /** What became of one event. Nothing that the receiver said is in it but the status of its answer. */
-export const EndpointDelivery = Type.Object({
-  id: Type.String(),
-  endpoint_id: Type.String(),
-  session_id: Type.String(),
-  seq: Type.Integer(),
-  event_id: Type.String({ description: 'The `webhook-id`, the same at every attempt' }),
-  event_type: Type.String(),
-  state: Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('dead')]),
-  attempts: Type.Integer(),
-  http_status: Nullable(Type.Integer()),
-  error: Nullable(Type.String()),
-  duration_ms: Type.Integer(),
-  next_attempt_at: Nullable(Time),
-  created_at: Time,
-  finished_at: Nullable(Time),
-})
+export const EndpointDelivery = named(
+  'WebhookEndpointDelivery',
+  Type.Object({
+    id: Type.String(),
+    endpoint_id: Type.String(),
+    session_id: Type.String(),
+    seq: Type.Integer(),
+    event_id: Type.String({ description: 'The `webhook-id`, the same at every attempt' }),
+    event_type: Type.String(),
+    state: Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('dead')]),
+    attempts: Type.Integer(),
+    http_status: Nullable(Type.Integer()),
+    error: Nullable(Type.String()),
+    duration_ms: Type.Integer(),
+    next_attempt_at: Nullable(Time),
+    created_at: Time,
+    finished_at: Nullable(Time),
+  }),
+)
 export type EndpointDelivery = Static<typeof EndpointDelivery>
 
-const TestResult = Type.Object({
-  ok: Type.Boolean(),
-  http_status: Nullable(Type.Integer()),
-  error: Nullable(Type.String()),
-  duration_ms: Type.Integer(),
-})
+const TestResult = named(
+  'WebhookEndpointTest',
+  Type.Object({
+    ok: Type.Boolean(),
+    http_status: Nullable(Type.Integer()),
+    error: Nullable(Type.String()),
+    duration_ms: Type.Integer(),
+  }),
+)
 export type EndpointTestResult = Static<typeof TestResult>
 
 const EndpointPath = Type.Object({ endpoint_id: Type.String() })
@@ -114,7 +130,8 @@ export const webhookEndpointRoutes = {
     path: '/api/webhook-endpoints',
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ endpoints: Type.Array(WebhookEndpoint), next_cursor: NextCursor }) },
-    summary: 'List the receivers of session events, newest first',
+    summary: 'List webhook endpoints',
+    description: 'Lists the receivers of session events, newest first.',
   }),
   create: route({
     ...base,
@@ -123,7 +140,9 @@ export const webhookEndpointRoutes = {
     path: '/api/webhook-endpoints',
     body: EndpointCreate,
     responses: { 201: ShownEndpoint },
-    summary: 'Send session events to an address, signed by Standard Webhooks',
+    summary: 'Create a webhook endpoint',
+    description:
+      'Sends session events to an address, signed as Standard Webhooks defines. The secret is shown once. Accepts `Idempotency-Key`.',
   }),
   get: route({
     ...base,
@@ -132,7 +151,8 @@ export const webhookEndpointRoutes = {
     path: one,
     params: EndpointPath,
     responses: { 200: WebhookEndpoint },
-    summary: 'Read one receiver',
+    summary: 'Read a webhook endpoint',
+    description: 'Returns one receiver with its state.',
   }),
   update: route({
     ...base,
@@ -142,7 +162,8 @@ export const webhookEndpointRoutes = {
     params: EndpointPath,
     body: EndpointUpdate,
     responses: { 200: WebhookEndpoint },
-    summary: 'Change, pause or enable a receiver; absent fields stay',
+    summary: 'Update a webhook endpoint',
+    description: 'Changes, pauses or enables a receiver. Absent fields stay unchanged.',
   }),
   remove: route({
     ...base,
@@ -151,7 +172,8 @@ export const webhookEndpointRoutes = {
     path: one,
     params: EndpointPath,
     responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    summary: 'Delete a receiver with its deliveries',
+    summary: 'Delete a webhook endpoint',
+    description: 'Deletes a receiver with its deliveries.',
   }),
   rotate: route({
     ...base,
@@ -169,7 +191,9 @@ export const webhookEndpointRoutes = {
     }),
     bodyOptional: true,
     responses: { 200: ShownEndpoint },
-    summary: 'Make a new secret; for a while deliveries carry a signature of each',
+    summary: 'Rotate the secret of a webhook endpoint',
+    description:
+      'Creates a new secret. During the grace period deliveries carry a signature of both secrets. Accepts `Idempotency-Key`.',
   }),
   test: route({
     ...base,
@@ -178,7 +202,8 @@ export const webhookEndpointRoutes = {
     path: `${one}/test`,
     params: EndpointPath,
     responses: { 200: TestResult },
-    summary: 'Send a `webhook.test` now and tell what became of it',
+    summary: 'Send a test event',
+    description: 'Sends `webhook.test` now and returns the result.',
   }),
   deliveries: route({
     ...base,
@@ -192,7 +217,8 @@ export const webhookEndpointRoutes = {
       session_id: Type.Optional(Type.String({ maxLength: 200 })),
     }),
     responses: { 200: Type.Object({ deliveries: Type.Array(EndpointDelivery), next_cursor: NextCursor }) },
-    summary: 'What became of each event, newest first',
+    summary: 'List deliveries of a webhook endpoint',
+    description: 'Lists the result of each event, newest first.',
   }),
   replay: route({
     ...base,
@@ -201,6 +227,7 @@ export const webhookEndpointRoutes = {
     path: `${one}/deliveries/{delivery_id}/replay`,
     params: DeliveryPath,
     responses: { 200: EndpointDelivery },
-    summary: 'Send a delivered or dead event once more, now, under the same `webhook-id`',
+    summary: 'Replay a delivery of a webhook endpoint',
+    description: 'Sends a delivered or failed event again under the same `webhook-id`.',
   }),
 }

@@ -20,6 +20,7 @@ const hello = route({
   errorShape: 'plain',
   responses: { 200: Type.Object({ who: Type.String() }) },
   summary: 'Greets',
+  description: 'Greets the caller.',
 })
 
 /** A server with one route, and what it logs as errors. */

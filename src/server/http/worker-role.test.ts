@@ -14,6 +14,7 @@ const base = {
   errorShape: 'nested',
   responses: { 200: Type.Object({}) },
   summary: 'A',
+  description: 'B',
 } as const
 const work = route({ ...base, id: 'test.work', path: '/api/work' })
 const health = route({ ...base, id: 'test.health', path: '/health', isOnWorkers: true })

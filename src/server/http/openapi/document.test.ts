@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openApiDocument } from './openapi.ts'
+import { openApiDocument } from './document.ts'
 
 interface Document {
   readonly tags: readonly { readonly name: string }[]
