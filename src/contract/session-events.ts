@@ -1,4 +1,4 @@
-import { type Static, type TProperties, type TUnion, Type } from 'typebox'
+import { type Static, type TProperties, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
 import { JsonObject, Nullable } from './schemas.ts'
@@ -194,11 +194,6 @@ export const eventSchemas = {
 } as const
 
 export type EventType = keyof typeof eventSchemas
-
-type Schemas = (typeof eventSchemas)[EventType]
-
-/** All of them as one schema. Logs also hold types that a runtime or a later version adds: readers skip what they do not know. */
-export const AnySessionEvent = Type.Union(Object.values(eventSchemas)) as TUnion<Schemas[]>
 
 /** A stored event, discriminated by its `type`. */
 export type TypedSessionEvent = { readonly [Name in EventType]: Static<(typeof eventSchemas)[Name]> }[EventType]
