@@ -1,4 +1,4 @@
-// Everything that must hold before a change lands: format and lint, types, import directions, dead code, tests.
+// Everything that must hold before a change lands: format and lint, types, import directions, API reference, dead code, tests.
 // A tool that examined nothing counts as failed.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-import { type Static, type TProperties, Type } from 'typebox'
+import { type TProperties, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
 import { JsonObject, Nullable } from './schemas.ts'
@@ -192,8 +192,3 @@ export const eventSchemas = {
   }),
   'session.deleted': event('session.deleted', 'SessionDeletedEvent', {}),
 } as const
-
-export type EventType = keyof typeof eventSchemas
-
-/** A stored event, discriminated by its `type`. */
-export type TypedSessionEvent = { readonly [Name in EventType]: Static<(typeof eventSchemas)[Name]> }[EventType]
