@@ -11,6 +11,8 @@ export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> =
   gcc: ['bench/upstream/upstream.test.ts'],
   'libc6-dev': ['bench/upstream/upstream.test.ts'],
   wrk: ['bench/upstream/upstream.test.ts'],
+  jq: [],
+  curl: [],
 }
 
 /** The programs that are missing here, or that this machine does not let work. */
@@ -31,4 +33,6 @@ const files = {
   gcc: '/usr/bin/cc',
   'libc6-dev': '/usr/include/stdio.h',
   wrk: '/usr/bin/wrk',
+  jq: '/usr/bin/jq',
+  curl: '/usr/bin/curl',
 } as const satisfies Partial<Record<SystemProgram, string>>

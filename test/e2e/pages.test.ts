@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { lack } from '../support/lack.ts'
 import { startService } from '../support/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -46,7 +47,9 @@ const commandsOf = (page: string): string =>
   [...readFileSync(join(root, page), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text).join('\n')
 
 for (const page of ['README.md', 'docs/tutorial.md'])
-  test(`the commands of ${page} run from top to bottom as they are typed, but for the address`, async t => {
+  test(`the commands of ${page} run from top to bottom as they are typed, but for the address`, {
+    skip: lack('jq') || lack('curl'),
+  }, async t => {
     const service = await startService()
     const home = await mkdtemp(join(tmpdir(), 'switchyard-page-'))
     t.after(() => rm(home, { recursive: true, force: true, maxRetries: 5 }))
