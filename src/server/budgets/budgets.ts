@@ -47,7 +47,10 @@ export interface Hold {
 export interface Budgets {
   /** True when an owner, an agent or a session limits the call. Rejects with `unavailable`. */
   isLimited(payers: Payers): boolean | Promise<boolean>
-  /** At once from a slice. Rejects with `budget_exceeded`, `rate_limited`, `unauthorized`, `unavailable`, or why the call cannot be bounded. */
+  /**
+   * Returns at once what a slice admits. Rejects with `budget_exceeded`, `rate_limited`, `unauthorized`, `unavailable`, or why the
+   * call cannot be bounded.
+   */
   hold(request: HoldRequest): Hold | Promise<Hold>
   /** Begins to renew what is held here, and to end what other processes have left behind. */
   start(): void
@@ -182,7 +185,7 @@ export function createBudgets(deps: Deps): Budgets {
   }
 }
 
-function holdIn({ slice, pico }: Drawn, { amountUsd, isHeld }: HoldRequest): Hold {
+function holdIn({ slice, pico }: Drawn, { amountUsd }: HoldRequest): Hold {
   let isOver = false
   const end = (costUsd: string | null | undefined): void => {
     if (!isOver) slice.spent(pico, costUsd)
@@ -190,7 +193,7 @@ function holdIn({ slice, pico }: Drawn, { amountUsd, isHeld }: HoldRequest): Hol
   }
   return {
     sliceId: slice.id,
-    amountUsd: (isHeld && amountUsd) || '0',
+    amountUsd: amountUsd ?? '0',
     isBudgeted: slice.budgets.some(({ max_usd }) => max_usd !== null),
     warning: warningOf(slice.budgets),
     settled: ({ cost_usd }) => end(cost_usd),

@@ -18,7 +18,8 @@ interface Deps {
 
 /** Health, capabilities and the OpenAPI document. */
 export function serveSystem(app: FastifyInstance, { readiness, providers, gateway, runtimes }: Deps): void {
-  const document = JSON.stringify(openApiDocument())
+  // Built for the first reader, not at start.
+  let document: string | undefined
   const ok = { status: 'ok' as const }
   bind(app, systemRoutes.health, async () => ok)
   bind(app, systemRoutes.live, async () => ok)
@@ -41,7 +42,10 @@ export function serveSystem(app: FastifyInstance, { readiness, providers, gatewa
     url: fastifyPath(systemRoutes.openapi),
     exposeHeadRoute: true,
     config: { route: systemRoutes.openapi },
-    handler: async (_request, reply) => reply.type('application/json; charset=utf-8').send(document),
+    handler: async (_request, reply) => {
+      document ??= JSON.stringify(openApiDocument())
+      return reply.type('application/json; charset=utf-8').send(document)
+    },
   })
   bind(app, systemRoutes.capabilities, async (_, { key }) => ({
     version: apiVersion,
