@@ -155,7 +155,7 @@ export const agentRoutes = {
     responses: { 201: Agent },
     summary: 'Create an agent',
     description:
-      'Creates an agent with version 1. The model must exist and the runtime must be known; otherwise 400 names the field. Unknown fields are listed in `x-switchyard-ignored`.',
+      'Creates an agent with version 1. The runtime must be known; the model is checked when a session calls it. Unknown fields are listed in `x-switchyard-ignored`.',
   }),
   get: route({
     ...base,

@@ -55,7 +55,7 @@ export const ApiKey = named(
     budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
     budget_reset_at: Nullable(ShownTime),
     spend: Type.Number({ description: 'US dollars spent in this period' }),
-    reserved: Type.Number({ description: 'US dollars held for calls at work' }),
+    reserved: Type.Number({ description: 'US dollars reserved for calls in flight' }),
     rpm_limit: Nullable(Type.Integer()),
     tpm_limit: Nullable(Type.Integer()),
     max_parallel_requests: Nullable(Type.Integer()),
@@ -147,7 +147,7 @@ export const keyRoutes = {
     responses: { 201: ShownApiKey },
     summary: 'Create a key',
     description:
-      'Creates a virtual key. The answer shows the key; it is not stored and cannot be shown again. Accepts `Idempotency-Key`.',
+      'Creates a virtual key. The answer shows the key once: the service stores only a hash of it. Accepts `Idempotency-Key`.',
   }),
   get: route({
     ...base,

@@ -25,7 +25,7 @@ export const Memory = named(
     source: MemorySource,
     created_at: DateTime,
     session_id: Nullable(Type.String(), 'The session whose agent saved it'),
-    created_by: Type.String({ description: 'Who saved it, or whose prompt the agent was at work on' }),
+    created_by: Type.String({ description: 'Who saved it, or whose prompt the agent was working on' }),
   }),
 )
 export type Memory = Static<typeof Memory>

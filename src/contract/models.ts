@@ -52,7 +52,7 @@ export const DeploymentState = named(
     }),
     cooling_until: Nullable(Type.String({ format: 'date-time' })),
     last_error: Nullable(Type.String({ description: 'Such as http_429 or upstream_timeout; stays after a recovery' })),
-    calls: Type.Integer({ description: 'Calls at work' }),
+    calls: Type.Integer({ description: 'Calls in flight' }),
   }),
 )
 export type DeploymentState = Static<typeof DeploymentState>
@@ -139,7 +139,7 @@ export const modelRoutes = {
     },
     summary: 'List models',
     description:
-      'Lists the models that this key may use. The shape follows the client: Anthropic’s when the request has `anthropic-version`, else OpenAI’s.',
+      'Lists the models that this key may use, with the fields that Anthropic’s and OpenAI’s clients read. Requests with `anthropic-version` receive pages; others receive the whole list unless they send `limit`.',
   }),
   get: route({
     ...base,
@@ -151,7 +151,7 @@ export const modelRoutes = {
     responses: { 200: ModelDetails },
     summary: 'Read a model',
     description:
-      'Returns one model with its context window, prices and supported formats. Answers 404 for a model that the key may not use.',
+      'Returns one model with its context window, its prices and the state of its deployments. Answers 404 for a model that the key may not use.',
   }),
   info: route({
     ...base,

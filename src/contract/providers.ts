@@ -114,7 +114,6 @@ export const providerRoutes = {
     params: ProviderPath,
     responses: { 200: ProviderTest },
     summary: 'Test a provider',
-    description:
-      'Checks that a provider accepts the credential. Costs nothing, or less than a cent where the provider has no free request.',
+    description: 'Checks that a provider accepts the credential. Costs nothing, or next to nothing.',
   }),
 }

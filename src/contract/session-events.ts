@@ -89,34 +89,34 @@ const SessionError = named(
 )
 
 /** Every type of event that a log holds, by the order of a run. Dialects: section 1.6. */
-export const eventSchemas = {
-  'user.message': event('user.message', 'UserMessageEvent', {
+export const eventSchemas = [
+  event('user.message', 'UserMessageEvent', {
     content: Content,
     prompt_id: Type.Optional(PromptId),
     model: Type.Optional(Nullable(Type.String())),
   }),
-  'user.interrupt': event('user.interrupt', 'UserInterruptEvent', {
+  event('user.interrupt', 'UserInterruptEvent', {
     reason: Type.Optional(Type.String({ description: 'Present when a kill switch stopped the run' })),
   }),
-  'user.tool_confirmation': event('user.tool_confirmation', 'UserToolConfirmationEvent', {
+  event('user.tool_confirmation', 'UserToolConfirmationEvent', {
     tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event' }),
     result: Verdict,
     deny_message: Type.Optional(Nullable(Type.String())),
   }),
-  'user.compact': event('user.compact', 'UserCompactEvent', {
+  event('user.compact', 'UserCompactEvent', {
     prompt_id: PromptId,
     model: Type.Optional(Nullable(Type.String())),
   }),
-  'session.status_running': event('session.status_running', 'SessionRunningEvent', promptOf),
-  'session.status_idle': event('session.status_idle', 'SessionIdleEvent', {
+  event('session.status_running', 'SessionRunningEvent', promptOf),
+  event('session.status_idle', 'SessionIdleEvent', {
     stop_reason: StopReason,
     stop_details: Type.Optional(Nullable(JsonObject)),
     ...promptOf,
   }),
-  'session.status_rescheduled': event('session.status_rescheduled', 'SessionRescheduledEvent', promptOf),
-  'session.status_terminated': event('session.status_terminated', 'SessionTerminatedEvent', promptOf),
-  'session.error': event('session.error', 'SessionErrorEvent', { error: SessionError, ...promptOf }),
-  'session.prompt_ended': event('session.prompt_ended', 'SessionPromptEndedEvent', {
+  event('session.status_rescheduled', 'SessionRescheduledEvent', promptOf),
+  event('session.status_terminated', 'SessionTerminatedEvent', promptOf),
+  event('session.error', 'SessionErrorEvent', { error: SessionError, ...promptOf }),
+  event('session.prompt_ended', 'SessionPromptEndedEvent', {
     prompt_id: PromptId,
     run_id: RunId,
     state: Type.Union([Type.Literal('done'), Type.Literal('error'), Type.Literal('cancelled')]),
@@ -128,36 +128,36 @@ export const eventSchemas = {
       Type.Literal('forked'),
     ]),
   }),
-  'span.model_request_start': event('span.model_request_start', 'ModelRequestStartEvent', {
+  event('span.model_request_start', 'ModelRequestStartEvent', {
     model: Type.Optional(Nullable(Type.String())),
     prompt_ids: Type.Optional(
       Type.Array(Type.String(), { description: 'Prompts that enter the conversation with this request' }),
     ),
   }),
-  'span.model_request_end': event('span.model_request_end', 'ModelRequestEndEvent', {
+  event('span.model_request_end', 'ModelRequestEndEvent', {
     model_request_start_id: Type.Optional(Nullable(Type.String())),
     is_error: Type.Optional(Nullable(Type.Boolean())),
     model_usage: Type.Optional(Nullable(Tokens)),
   }),
-  'agent.message': event('agent.message', 'AgentMessageEvent', {
+  event('agent.message', 'AgentMessageEvent', {
     content: Content,
     interrupted: Type.Optional(Type.Boolean({ description: 'True when the run stopped while the model wrote it' })),
   }),
-  'agent.thinking': event('agent.thinking', 'AgentThinkingEvent', { content: Type.Optional(Content) }),
-  'agent.tool_use': event('agent.tool_use', 'AgentToolUseEvent', toolUse),
-  'agent.tool_result': event('agent.tool_result', 'AgentToolResultEvent', {
+  event('agent.thinking', 'AgentThinkingEvent', { content: Type.Optional(Content) }),
+  event('agent.tool_use', 'AgentToolUseEvent', toolUse),
+  event('agent.tool_result', 'AgentToolResultEvent', {
     tool_use_id: Type.Optional(ToolUseId),
     ...toolResult,
   }),
-  'agent.mcp_tool_use': event('agent.mcp_tool_use', 'AgentMcpToolUseEvent', {
+  event('agent.mcp_tool_use', 'AgentMcpToolUseEvent', {
     ...toolUse,
     mcp_server_name: Type.String(),
   }),
-  'agent.mcp_tool_result': event('agent.mcp_tool_result', 'AgentMcpToolResultEvent', {
+  event('agent.mcp_tool_result', 'AgentMcpToolResultEvent', {
     mcp_tool_use_id: Type.Optional(ToolUseId),
     ...toolResult,
   }),
-  'agent.thread_context_compacted': event('agent.thread_context_compacted', 'ContextCompactedEvent', {
+  event('agent.thread_context_compacted', 'ContextCompactedEvent', {
     summary: Type.Optional(Type.String({ description: 'Replaces the conversation before `kept_from_seq`' })),
     kept_from_seq: Type.Optional(Type.Integer()),
     waiting_seqs: Type.Optional(Type.Array(Type.Integer())),
@@ -166,29 +166,29 @@ export const eventSchemas = {
     tokens_after: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('request')])),
   }),
-  'session.usage': event('session.usage', 'SessionUsageEvent', { usage: Type.Optional(Nullable(Tokens)) }),
-  'session.updated': event('session.updated', 'SessionUpdatedEvent', {
+  event('session.usage', 'SessionUsageEvent', { usage: Type.Optional(Nullable(Tokens)) }),
+  event('session.updated', 'SessionUpdatedEvent', {
     title: Type.Optional(Nullable(Type.String())),
     metadata: Type.Optional(Nullable(JsonObject)),
   }),
-  'session.warning': event('session.warning', 'SessionWarningEvent', {
+  event('session.warning', 'SessionWarningEvent', {
     warning: Type.Object({ type: Type.String(), message: Type.String() }, open),
   }),
-  'session.workspace_restored': event('session.workspace_restored', 'WorkspaceRestoredEvent', {
+  event('session.workspace_restored', 'WorkspaceRestoredEvent', {
     checkpoint_id: Type.String(),
     checkpoint_seq: Type.Integer({ description: 'The event that the files belong to' }),
     files: Type.Integer(),
     bytes: Type.Integer(),
   }),
-  'session.files_changed': event('session.files_changed', 'FilesChangedEvent', {
+  event('session.files_changed', 'FilesChangedEvent', {
     path: Type.String(),
     change: Type.Union([Type.Literal('written'), Type.Literal('deleted')]),
     checkpoint_id: Type.Optional(Type.String()),
     principal: Type.Optional(Type.String({ description: 'Who changed the file' })),
   }),
-  'session.forked': event('session.forked', 'SessionForkedEvent', {
+  event('session.forked', 'SessionForkedEvent', {
     forked_from: Type.Object({ session_id: Type.String(), seq: Type.Integer() }, open),
     context: Type.Optional(Type.Unknown()),
   }),
-  'session.deleted': event('session.deleted', 'SessionDeletedEvent', {}),
-} as const
+  event('session.deleted', 'SessionDeletedEvent', {}),
+] as const

@@ -178,7 +178,7 @@ export const sessionRoutes = {
     responses: { 200: Type.Boolean() },
     summary: 'Delete a session',
     description:
-      'Stops its run, removes its sandbox and closes its streams. The log stays readable for admins until it expires.',
+      'Stops its run, removes its sandbox and closes its streams. Its events stay readable for `retention.deleted_sessions` (7 days by default).',
   }),
   fork: route({
     ...nested,

@@ -193,7 +193,7 @@ export const skillRoutes = {
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ data: Type.Array(CarryingAgent), next_cursor: NextCursor }) },
     summary: 'List the agents that carry a skill',
-    description: 'Lists the agents with the state of their copy: current, outdated or changed by hand.',
+    description: 'Lists the agents with the state of their copy: `current`, `outdated`, `edited` or `not_in_library`.',
   }),
   upgrade: route({
     ...base,
@@ -206,7 +206,7 @@ export const skillRoutes = {
     responses: { 200: Type.Object({ data: Type.Array(Upgraded) }) },
     summary: 'Upgrade the copies of a skill',
     description:
-      'Replaces the copies that agents carry by the text of the library. Copies that were changed by hand are left alone unless the request names them.',
+      'Replaces the copies that agents carry by the text of the library. Edited copies stay unless `include_edited` is true.',
   }),
   carried: route({
     ...base,

@@ -65,10 +65,7 @@ export const UsageCall = named(
   Type.Object({
     id: Type.String(),
     created_at: Type.String({ format: 'date-time', description: 'When the call was booked, right after its end' }),
-    request_id: Nullable(
-      Type.String(),
-      'null: what was held for many calls, and was lost with the process that held it',
-    ),
+    request_id: Nullable(Type.String(), 'null: reservations of many calls, lost with the process that held them'),
     principal: Type.String(),
     key_id: Nullable(Type.String()),
     owner_id: Nullable(Type.String()),
@@ -101,8 +98,8 @@ export const UsageCall = named(
       'What was counted besides tokens and web searches: characters, seconds, images, queries, file searches, containers',
     ),
     estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
-    cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),
-    held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was at work'),
+    cost_usd: Nullable(ExactUsd, 'null: no list has stated a price'),
+    held_usd: Nullable(ExactUsd, 'What a budget reserved for the call while it was running'),
     rates: Nullable(
       Type.Record(Type.String(), Type.String()),
       'US dollars per token or unit by kind, as they were applied',

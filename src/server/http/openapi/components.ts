@@ -30,13 +30,14 @@ export function createComponents(documented: ReadonlyMap<unknown, unknown> = new
     const value = documented.get(given) ?? given
     if (!isRecord(value) || !isNamed(value)) return inside(value)
     const { title, description, ...rest } = value
-    const entry = found.get(title) ?? { source: JSON.stringify(rest), description, schema: undefined }
-    if (entry.source !== JSON.stringify(rest)) throw new Error(`two different schemas are named ${title}`)
+    const source = JSON.stringify(rest)
+    const entry = found.get(title) ?? { source, description, schema: undefined }
+    if (entry.source !== source) throw new Error(`two different schemas are named ${title}`)
     if (!found.has(title)) {
       found.set(title, entry)
       entry.schema = inside(value)
     }
-    const $ref = `#/components/schemas/${title}`
+    const $ref = referenceTo(title)
     return description === entry.description ? { $ref } : { $ref, description }
   }
 
@@ -48,6 +49,9 @@ export function createComponents(documented: ReadonlyMap<unknown, unknown> = new
     },
   }
 }
+
+/** The reference to a named schema of the document. */
+export const referenceTo = (title: string): string => `#/components/schemas/${title}`
 
 interface Entry {
   /** All of the schema but its description, which a place that uses it may replace. */

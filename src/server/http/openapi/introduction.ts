@@ -40,8 +40,10 @@ Each path answers errors in the shape that its clients expect; the schema of the
 | 502, 504 | the provider is unreachable or timed out | retry |
 | 503, 529 | the service or its database is overloaded or unreachable | retry after \`retry-after\` seconds |
 
-Every answer has a \`request-id\`; the log of the service has the cause of a 500 under it. A request field that is not
-known answers 400 on our own paths. On paths of a vendor's format it is accepted, has no effect, and is listed in the header \`x-switchyard-ignored\`.
+Every answer has a \`request-id\`; the log of the service has the cause of a 500 under it. On
+\`/session\`, \`/api/agents\`, skills, memories, \`POST /api/keys\`, runtime credentials and the paths of Managed Agents and opencode, unknown top-level
+fields have no effect and are listed in the header \`x-switchyard-ignored\`. Model calls list what could not be carried over in
+\`x-switchyard-degraded\`. All other operations answer 400 to an unknown field.
 
 ## Pages
 
@@ -55,6 +57,7 @@ After a disconnect, send the last id as \`Last-Event-ID\` and no event is missed
 
 ## Idempotency
 
-Send \`Idempotency-Key\` (1 to 255 characters) with a \`POST\` that creates an object or queues a prompt. A repetition within 24
+Send \`Idempotency-Key\` (1 to 255 characters) with a \`POST\` that creates or imports an agent, creates or forks a
+session, queues a prompt or a compaction, creates or rotates a key or a webhook endpoint, or creates a schedule or an environment. A repetition within 24
 hours returns the first answer and acts once; the same key with another body answers 422.
 `

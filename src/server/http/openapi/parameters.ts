@@ -1,6 +1,6 @@
 /** Descriptions of parameters by their name, for those whose schema has none of its own. */
 const byName: Readonly<Record<string, string>> = {
-  after: 'Last sequence number, or id of the last frame, that the client has',
+  after: 'Last sequence number, or id of the last item, that the client has',
   after_id: 'Id of the last model of the page before',
   agent_id: 'Id of an agent',
   agent_version: 'Version of the agent',

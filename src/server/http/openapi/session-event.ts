@@ -1,6 +1,5 @@
 import { eventSchemas } from '../../../contract/session-events.ts'
-
-const nameOf = (schema: object): string => String((schema as { readonly title?: unknown }).title)
+import { referenceTo } from './components.ts'
 
 /**
  * The event of a session as the document shows it: one schema for each type, discriminated by `type`. The server itself sends
@@ -9,11 +8,14 @@ const nameOf = (schema: object): string => String((schema as { readonly title?: 
 export const documentedEvent = {
   title: 'SessionEvent',
   description: 'A stored event of a session. Skip types that you do not know: runtimes and later versions add some.',
-  oneOf: Object.values(eventSchemas),
+  oneOf: eventSchemas,
   discriminator: {
     propertyName: 'type',
     mapping: Object.fromEntries(
-      Object.entries(eventSchemas).map(([type, schema]) => [type, `#/components/schemas/${nameOf(schema)}`]),
+      eventSchemas.map(schema => [
+        schema.properties.type.const,
+        referenceTo((schema as { readonly title?: string }).title ?? ''),
+      ]),
     ),
   },
 } as const
