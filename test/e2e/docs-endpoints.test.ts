@@ -66,7 +66,7 @@ for (const script of scripts) {
     const before = upstream.requests.length
     const { code, stdout, stderr } = await shell.run({
       args: ['-eo', 'pipefail', '-c', `${start}${strict}\n${script}`],
-      env: { URL: service.url, KEY: service.key },
+      env: { SWITCHYARD_URL: service.url, SWITCHYARD_KEY: service.key },
     })
     assert.equal(code, 0, `${stdout}\n${stderr}`)
     assert.equal(upstream.requests.length - before, curls.length, 'each request reaches its provider')

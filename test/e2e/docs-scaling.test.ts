@@ -28,7 +28,7 @@ test('the links of the guide lead somewhere, and its variables are in the config
   for (const [, target = ''] of page.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
     assert.ok(existsSync(join(dirname(file), target)), target)
   }
-  const reference = readFileSync(join(root, 'docs', 'configuration.md'), 'utf8')
+  const reference = readFileSync(join(root, 'docs', 'reference', 'configuration.md'), 'utf8')
   for (const [name] of page.matchAll(/\b(?:SWITCHYARD_[A-Z_]+|WORKERS|DATABASE_URL|GATEWAY_MASTER_KEY)\b/g)) {
     assert.ok(reference.includes(`\`${name}\``), name)
   }
