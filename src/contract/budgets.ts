@@ -19,11 +19,11 @@ export const Budget = named(
     budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
     budget_reset_at: Nullable(Type.String({ format: 'date-time' })),
     spend: Type.Number({ description: 'US dollars spent in this period' }),
-    reserved: Type.Number({ description: 'US dollars held for calls at work' }),
+    reserved: Type.Number({ description: 'US dollars reserved for calls in flight' }),
     rpm_limit: Nullable(Type.Integer({ description: 'Model calls a minute' })),
     tpm_limit: Nullable(Type.Integer({ description: 'Tokens a minute' })),
     max_parallel_requests: Nullable(Type.Integer()),
-    parallel_requests: Type.Integer({ description: 'Calls at work' }),
+    parallel_requests: Type.Integer({ description: 'Calls in flight' }),
   }),
 )
 export type Budget = Static<typeof Budget>

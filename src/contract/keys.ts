@@ -55,7 +55,7 @@ export const ApiKey = named(
     budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
     budget_reset_at: Nullable(ShownTime),
     spend: Type.Number({ description: 'US dollars spent in this period' }),
-    reserved: Type.Number({ description: 'US dollars held for calls at work' }),
+    reserved: Type.Number({ description: 'US dollars reserved for calls in flight' }),
     rpm_limit: Nullable(Type.Integer()),
     tpm_limit: Nullable(Type.Integer()),
     max_parallel_requests: Nullable(Type.Integer()),
@@ -180,7 +180,7 @@ export const keyRoutes = {
       grace: Type.Optional(
         Type.String({
           pattern: '^(0|[1-9][0-9]{0,3})(s|m|h|d|w|mo)$',
-          description: 'How long the old key goes on: `24h`; absent: not at all',
+          description: 'How long the old key continues: `24h`; absent: not at all',
         }),
       ),
     }),

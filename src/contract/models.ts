@@ -52,7 +52,7 @@ export const DeploymentState = named(
     }),
     cooling_until: Nullable(Type.String({ format: 'date-time' })),
     last_error: Nullable(Type.String({ description: 'Such as http_429 or upstream_timeout; stays after a recovery' })),
-    calls: Type.Integer({ description: 'Calls at work' }),
+    calls: Type.Integer({ description: 'Calls in flight' }),
   }),
 )
 export type DeploymentState = Static<typeof DeploymentState>

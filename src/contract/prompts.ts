@@ -80,9 +80,9 @@ export const Prompt = named(
     held_by: Nullable(
       Type.Union([
         Type.Literal('approval', { description: 'A tool call of it waits for a person' }),
-        Type.Literal('budget', { description: 'A budget stopped it; it goes on by itself once there is room' }),
-        Type.Literal('freeze', { description: 'Spending is frozen; it goes on by itself once that is lifted' }),
-        Type.Literal('retry', { description: 'A provider failed; it goes on by itself after a while' }),
+        Type.Literal('budget', { description: 'A budget stopped it; it continues by itself once there is room' }),
+        Type.Literal('freeze', { description: 'Spending is frozen; it continues by itself once that is lifted' }),
+        Type.Literal('retry', { description: 'A provider failed; it continues by itself after a while' }),
       ]),
     ),
     parts: Type.Array(PromptPart),

@@ -21,7 +21,7 @@ const Missed = named(
 const SessionUse = named(
   'ScheduleSessionUse',
   Type.Union([Type.Literal('new'), Type.Literal('same')], {
-    description: 'A session for each run, or one that all runs go on with',
+    description: 'A session for each run, or one that all runs continue with',
   }),
 )
 const ScheduleStatus = named('ScheduleStatus', Type.Union([Type.Literal('active'), Type.Literal('paused')]))
@@ -45,7 +45,7 @@ export const Schedule = named(
     timezone: Type.String(),
     prompt: Type.String(),
     session: SessionUse,
-    session_id: Nullable(Type.String({ description: 'Where the next run goes on; null: a new session' })),
+    session_id: Nullable(Type.String({ description: 'Where the next run continues; null: a new session' })),
     overlap: Overlap,
     missed: Missed,
     missed_limit: Type.Integer(),

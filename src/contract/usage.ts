@@ -18,7 +18,7 @@ export const usageDimensions = [
 ] as const
 export type UsageDimension = (typeof usageDimensions)[number]
 
-export const mostDimensions = 3
+export const maxDimensions = 3
 
 /** An exact decimal. A number of JSON would lose digits where many small amounts add up. */
 const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
@@ -101,8 +101,8 @@ export const UsageCall = named(
       'What was counted besides tokens and web searches: characters, seconds, images, queries, file searches, containers',
     ),
     estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
-    cost_usd: Nullable(ExactUsd, 'null: nobody has stated a price'),
-    held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was at work'),
+    cost_usd: Nullable(ExactUsd, 'null: no list has stated a price'),
+    held_usd: Nullable(ExactUsd, 'What a budget held for the call while it was running'),
     rates: Nullable(
       Type.Record(Type.String(), Type.String()),
       'US dollars per token or unit by kind, as they were applied',
@@ -179,7 +179,7 @@ export const usageRoutes = {
       group_by: Type.Optional(
         Type.String({
           maxLength: 100,
-          description: `Up to ${mostDimensions}, with commas: ${usageDimensions.join(', ')}`,
+          description: `Up to ${maxDimensions}, with commas: ${usageDimensions.join(', ')}`,
         }),
       ),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' })),

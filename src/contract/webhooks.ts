@@ -106,7 +106,7 @@ export const WebhookConfig = named(
       Nullable(
         Type.String({
           maxLength: 1_000,
-          description: `Deliveries with the same value go on in one session: a field, a text with {{fields}}, or ${conversationPresets.join(', ')}`,
+          description: `Deliveries with the same value continue in one session: a field, a text with {{fields}}, or ${conversationPresets.join(', ')}`,
         }),
       ),
     ),
@@ -123,7 +123,7 @@ export const WebhookAcceptance = named(
   Type.Object({
     status: Type.Union([Type.Literal('accepted'), Type.Literal('duplicate'), Type.Literal('processing')]),
     agent_id: Type.String(),
-    session_id: Type.String({ description: 'Empty while another delivery is at work, or when a filter left it out' }),
+    session_id: Type.String({ description: 'Empty while another delivery is running, or when a filter left it out' }),
     request_id: Type.String({ description: 'The delivery id' }),
   }),
 )

@@ -119,7 +119,7 @@ test('E4: a data folder that is a file is named in one line, with the next step'
   const line = failureOf(await switchyard(['serve', '--data-dir', file]))
   assert.match(
     line,
-    /data folder .*\/file is not a folder; name another folder with --data-dir or SWITCHYARD_DATA_DIR$/,
+    /data folder .*\/file is not a folder; choose another folder with --data-dir or SWITCHYARD_DATA_DIR$/,
   )
 })
 

@@ -8,7 +8,7 @@ const never = new AbortController().signal
 function held(gate: ByteGate, bytes: number, signal = never) {
   const end = Promise.withResolvers<void>()
   let hasStarted = false
-  const over = gate.hold(bytes, signal, async () => {
+  const over = gate.run(bytes, signal, async () => {
     hasStarted = true
     await end.promise
   })
@@ -23,14 +23,14 @@ test('H7: users wait in their order until there is room, and none overtakes a la
     [first, second, large, small].map(each => each.hasStarted()),
     [true, true, false, false],
   )
-  assert.equal(gate.heldBytes, 100)
+  assert.equal(gate.usedBytes, 100)
   for (const each of [first, second]) each.end()
   await Promise.all([first.over, second.over])
-  assert.deepEqual([large.hasStarted(), small.hasStarted(), gate.heldBytes], [true, false, 100])
+  assert.deepEqual([large.hasStarted(), small.hasStarted(), gate.usedBytes], [true, false, 100])
   large.end()
   small.end()
   await Promise.all([large.over, small.over])
-  assert.equal(gate.heldBytes, 0)
+  assert.equal(gate.usedBytes, 0)
 })
 
 test('H7: an abort ends the wait, lets the next in, and a failure frees what was held', async () => {
@@ -46,12 +46,12 @@ test('H7: an abort ends the wait, lets the next in, and a failure frees what was
   for (const each of [first, next]) each.end()
   await Promise.all([first.over, next.over])
   await assert.rejects(
-    gate.hold(100, never, () => Promise.reject(new Error('broken'))),
+    gate.run(100, never, () => Promise.reject(new Error('broken'))),
     /broken/,
   )
   await assert.rejects(
-    gate.hold(1, stop.signal, async () => {}),
+    gate.run(1, stop.signal, async () => {}),
     /stopped/,
   )
-  assert.equal(gate.heldBytes, 0)
+  assert.equal(gate.usedBytes, 0)
 })

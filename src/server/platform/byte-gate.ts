@@ -6,25 +6,25 @@ interface Waiting {
 /** Bounds how many bytes its users hold at once. Users start in the order in which they came, so that a large one starts too. */
 export class ByteGate {
   readonly #limitBytes: number
-  #heldBytes = 0
+  #usedBytes = 0
   readonly #waiting: Waiting[] = []
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes
   }
 
-  get heldBytes(): number {
-    return this.#heldBytes
+  get usedBytes(): number {
+    return this.#usedBytes
   }
 
   /** Runs `work` as soon as `bytes` fit; more than the limit counts as the limit. Rejects with the reason of the signal. */
-  async hold<T>(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async run<T>(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const counted = Math.min(bytes, this.#limitBytes)
     await this.#acquire(counted, signal)
     try {
       return await work()
     } finally {
-      this.#heldBytes -= counted
+      this.#usedBytes -= counted
       this.#startNext()
     }
   }
@@ -51,11 +51,11 @@ export class ByteGate {
   #startNext(): void {
     for (
       let next = this.#waiting[0];
-      next && this.#heldBytes + next.bytes <= this.#limitBytes;
+      next && this.#usedBytes + next.bytes <= this.#limitBytes;
       next = this.#waiting[0]
     ) {
       this.#waiting.shift()
-      this.#heldBytes += next.bytes
+      this.#usedBytes += next.bytes
       next.start()
     }
   }

@@ -23,7 +23,7 @@ export function startChild(file: string, args: readonly string[], options: Spawn
   child.on('error', () => {})
   // At the limit of open files Node returns a child without pipes and reports why one tick later.
   if ((child.stdio as unknown) === undefined)
-    throw new AppError('unavailable', 'no process can be started: the limit of open files is reached; try again later')
+    throw new AppError('unavailable', 'cannot start a process: limit of open files reached; retry later')
   // A pipe that breaks is seen by the end of the program.
   for (const pipe of child.stdio) pipe?.on('error', () => {})
   return child

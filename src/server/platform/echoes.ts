@@ -28,7 +28,7 @@ export type WholeEchoes = ReturnType<typeof wholeEchoes>
  */
 export function wholeEchoes(secrets: readonly string[]) {
   const writings = wholeWritings(secrets)
-  const shortest = Math.min(...writings.map(({ length }) => length))
+  const minLength = Math.min(...writings.map(({ length }) => length))
   const withoutCutEnd = (text: string): string => {
     const end = text.length - pieceLength + 1
     const at = writings.reduce((first, writing) => Math.min(first, beginOf(writing, text, end)), end)
@@ -37,7 +37,7 @@ export function wholeEchoes(secrets: readonly string[]) {
   return {
     /** The very same text where no secret is in it. */
     without(text: string): string {
-      if (text.length < shortest) return text
+      if (text.length < minLength) return text
       return writings.reduce((rest, writing) => (rest.includes(writing) ? rest.replaceAll(writing, mark) : rest), text)
     },
 

@@ -64,7 +64,7 @@ const damaged = [
 for (const [name, text] of damaged) {
   test(`S16: a key file with ${name} is refused, not replaced: what it sealed would be lost`, () => {
     const dataDir = folderWith(text)
-    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /does not hold encryption keys of 32 bytes/)
+    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /does not contain encryption keys of 32 bytes/)
     assert.equal(readFileSync(encryptionKeyFile(dataDir), 'utf8'), text)
   })
 }
@@ -72,14 +72,14 @@ for (const [name, text] of damaged) {
 for (const mode of [0o644, 0o640, 0o620, 0o604, 0o660, 0o777, 0o601]) {
   test(`S16: a key file of mode ${mode.toString(8)} is refused, and the way out is named`, () => {
     const dataDir = folderWith(keyOf(1), mode)
-    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /mode \d+.*Run chmod 600 .*encryption\.key/)
+    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /mode \d+.*run chmod 600 .*encryption\.key/)
   })
 }
 
 test('a key file that is a folder is refused with the reason', () => {
   const dataDir = mkdtempSync(join(root, 'data-'))
   mkdirSync(encryptionKeyFile(dataDir))
-  assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /the encryption key cannot be read: EISDIR/)
+  assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /cannot read the encryption key: EISDIR/)
 })
 
 test('of processes that make a key at the same time all find the same one', async () => {

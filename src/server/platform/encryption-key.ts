@@ -29,16 +29,16 @@ export function loadEncryptionKeys({ given, dataDir }: Place): readonly Buffer[]
   const mode = statSync(path).mode & 0o777
   if (mode & 0o077) {
     throw refused(
-      `${path} can be read or written by other users (mode ${mode.toString(8)}): they may know the encryption key. ` +
-        `Run chmod 600 ${path}`,
+      `${path} can be read or written by other users (mode ${mode.toString(8)}): the encryption key may be compromised; ` +
+        `run chmod 600 ${path}`,
     )
   }
   const lines = text.split('\n').map(line => line.trim())
   const keys = lines.filter(line => line !== '')
   if (keys.length === 0 || !keys.every(isEncryptionKey)) {
     throw refused(
-      `${path} does not hold encryption keys of ${keyBytes} bytes in base64, one a line: restore it from a backup. ` +
-        'What was sealed with its key opens with no other one, so none is made in its place',
+      `${path} does not contain encryption keys of ${keyBytes} bytes in base64, one per line; restore it from a backup: ` +
+        'values encrypted with its key cannot be decrypted with a new one',
     )
   }
   return keys.map(fromBase64)
@@ -70,7 +70,7 @@ function textOf(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw refused(`the encryption key cannot be read: ${(error as Error).message}`, error)
+    throw refused(`cannot read the encryption key: ${(error as Error).message}`, error)
   }
 }
 

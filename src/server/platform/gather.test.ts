@@ -41,7 +41,7 @@ test('a query has a bound, and the rest goes with the one after it', async () =>
       asked.push(names.length)
       return names.map(name => name + 1)
     },
-    { mostNames: 10 },
+    { maxNames: 10 },
   )
   const found = await Promise.all(Array.from({ length: 25 }, (_, at) => find(at)))
   assert.deepEqual(

@@ -13,11 +13,11 @@ export const lineDiff = (before: string, after: string, context = 3): DiffLine[]
 
 /** The same with all lines. */
 export function everyLine(old: readonly string[], now: readonly string[]): DiffLine[] {
-  const most = Math.min(old.length, now.length)
+  const maxShared = Math.min(old.length, now.length)
   let head = 0
-  while (head < most && old[head] === now[head]) head++
+  while (head < maxShared && old[head] === now[head]) head++
   let tail = 0
-  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
+  while (tail < maxShared - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
   const changed = middle(old.slice(head, old.length - tail), now.slice(head, now.length - tail))
   return [...as('same', old.slice(0, head)), ...changed, ...as('same', old.slice(old.length - tail))]
 }

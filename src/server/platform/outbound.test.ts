@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { Pool } from 'undici'
 import { isPrivateAddress } from './addresses.ts'
-import { createOutbound, type Lookup, OutboundRefused, parseAllow } from './outbound.ts'
+import { createOutbound, type Lookup, OutboundBlocked, parseAllow } from './outbound.ts'
 
 const closedUrls = [
   // loopback, in every spelling that some program takes for it
@@ -255,29 +255,29 @@ const answering = (...answers: string[][]): Lookup & { calls: number } => {
 }
 
 test('S20: a literal private address is refused although it is never looked up', async () => {
-  await assert.rejects(get(`http://127.0.0.1:${port}`), OutboundRefused)
-  await assert.rejects(get(`http://[::1]:${port}`), OutboundRefused)
+  await assert.rejects(get(`http://127.0.0.1:${port}`), OutboundBlocked)
+  await assert.rejects(get(`http://[::1]:${port}`), OutboundBlocked)
   assert.equal(await get(`http://127.0.0.1:${port}`, { allow: [`127.0.0.1:${port}`] }), 'reached')
 })
 
 test('S22: a name that resolves to a private address is refused inside the connection’s own look-up', async () => {
   const lookup = answering(['127.0.0.1'])
-  await assert.rejects(get(`http://innocent.example:${port}`, { lookup }), OutboundRefused)
+  await assert.rejects(get(`http://innocent.example:${port}`, { lookup }), OutboundBlocked)
   await assert.rejects(
     get(`http://innocent.example:${port}`, { lookup: answering(['::1', '10.0.0.1']) }),
-    OutboundRefused,
+    OutboundBlocked,
   )
 })
 
 test('S22: a name that changes its answer never reaches a forbidden address, and is resolved once a connection', async () => {
   const lookup = answering(['192.0.2.7', '127.0.0.1'], ['127.0.0.1'])
-  for (let at = 0; at < 3; at++) await assert.rejects(get(`http://rebind.example:${port}`, { lookup }), OutboundRefused)
+  for (let at = 0; at < 3; at++) await assert.rejects(get(`http://rebind.example:${port}`, { lookup }), OutboundBlocked)
   assert.equal(lookup.calls, 3)
 })
 
 test('an allowed name may resolve to a private address, on its port alone', async () => {
   assert.equal(await get(`http://localhost:${port}`, { allow: [`localhost:${port}`] }), 'reached')
-  await assert.rejects(get(`http://localhost:${port}`, { allow: ['localhost:1'] }), OutboundRefused)
+  await assert.rejects(get(`http://localhost:${port}`, { allow: ['localhost:1'] }), OutboundBlocked)
 })
 
 test('a failed look-up fails the connection', async () => {

@@ -5,12 +5,12 @@ import { isPrivateAddress, isPrivateName } from './addresses.ts'
 import { buildConnector } from './undici.ts'
 
 /** A connection that was not made because the address is not allowed. `message` names the line that would allow it. */
-export class OutboundRefused extends Error {
+export class OutboundBlocked extends Error {
   readonly code = 'OUTBOUND_REFUSED'
 
   constructor(target: string) {
     super(`${target} is not a public address; to allow it, add "${target}" to outbound.allow`)
-    this.name = 'OutboundRefused'
+    this.name = 'OutboundBlocked'
   }
 }
 
@@ -52,7 +52,7 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
         // A literal address is connected to without any look-up, so the guard in the look-up never sees it.
         const isClosed =
           isIP(options.hostname) === 0 ? isPrivateName(options.hostname) : isPrivateAddress(options.hostname)
-        if (isClosed) return queueMicrotask(() => done(new OutboundRefused(target), null))
+        if (isClosed) return queueMicrotask(() => done(new OutboundBlocked(target), null))
         guarded(options, done)
       }
     },
@@ -65,7 +65,7 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
 }
 
 /** Why keys and prompts may not go to `url`, as far as its text tells; undefined when they may. Security: S20, S21, S24. */
-export function refusalFor(url: string, { judge, lists }: Pick<Outbound, 'judge' | 'lists'>): string | undefined {
+export function blockedReasonFor(url: string, { judge, lists }: Pick<Outbound, 'judge' | 'lists'>): string | undefined {
   const refusal = judge(url)
   if (refusal !== undefined) return refusal
   // They must not travel in clear, unless the operator has listed the host.
@@ -85,7 +85,7 @@ function guardedLookup(lookup: Lookup) {
       if (error) return done(error, [])
       const open = addresses.filter(({ address }) => !isPrivateAddress(address))
       const [first] = open
-      if (!first) return done(new OutboundRefused(name), [])
+      if (!first) return done(new OutboundBlocked(name), [])
       if (options.all) done(null, open)
       else done(null, first.address, first.family)
     })
@@ -95,17 +95,17 @@ function guardedLookup(lookup: Lookup) {
 function judge(url: string, allowed: ReadonlySet<string>): string | undefined {
   // Other parsers read a backslash, white space or a control character differently: no two may disagree on the host.
   // So do empty hosts.
-  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url)) return 'the address holds characters that programs read differently'
+  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url)) return 'the address contains characters that URL parsers interpret differently'
   const parsed = URL.parse(url)
-  if (parsed === null) return 'not an address'
+  if (parsed === null) return 'the address is not a URL'
   const { protocol, hostname, port, username, password } = parsed
   if (protocol !== 'https:' && protocol !== 'http:') return 'the address must start with https:// or http://'
-  if (username !== '' || password !== '') return 'the address must not hold a user name or password'
+  if (username !== '' || password !== '') return 'the address must not have a user name or password'
   const host = bare(hostname)
   const target = targetOf({ hostname: host, port, protocol })
   if (allowed.has(target)) return undefined
   const isClosed = isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)
-  return isClosed ? new OutboundRefused(target).message : undefined
+  return isClosed ? new OutboundBlocked(target).message : undefined
 }
 
 /** `host:port` as `outbound.allow` spells it; IPv6 in brackets. */

@@ -1,11 +1,11 @@
-/** What was used last, by a name: at most so many entries. */
+/** What was used last, by a name: at capacity so many entries. */
 export class Recent<T> {
-  readonly #most: number
+  readonly #capacity: number
   /** Least recently used first. */
   readonly #entries = new Map<string, T>()
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(capacity: number) {
+    this.#capacity = capacity
   }
 
   /** It counts as used from now on. */
@@ -19,6 +19,6 @@ export class Recent<T> {
     this.#entries.delete(name)
     this.#entries.set(name, entry)
     const [oldest] = this.#entries.keys()
-    if (this.#entries.size > this.#most && oldest !== undefined) this.#entries.delete(oldest)
+    if (this.#entries.size > this.#capacity && oldest !== undefined) this.#entries.delete(oldest)
   }
 }

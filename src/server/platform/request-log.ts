@@ -55,8 +55,8 @@ export function createRequestLog({ level, sample, logLevel, stream, origin = {} 
     if (buffered !== '') stream.write(buffered)
     buffered = ''
   }
-  const least = pino.levels.values[logLevel] ?? Number.POSITIVE_INFINITY
-  const isEnabled = (of: Level) => (pino.levels.values[of] ?? 0) >= least
+  const minLevel = pino.levels.values[logLevel] ?? Number.POSITIVE_INFINITY
+  const isEnabled = (of: Level) => (pino.levels.values[of] ?? 0) >= minLevel
   if (level === 'off' || !isEnabled(level)) return silentRequestLog
   const worker = origin.worker === undefined ? '' : `"worker":${origin.worker},`
   const writesProbes = isEnabled('debug')

@@ -1,4 +1,4 @@
-import type { Leaving } from './leaving.ts'
+import type { CancelSignal } from './cancel-signal.ts'
 
 /** Runs `work` every `periodMs`, never twice at once, until the returned function is called; that waits for the last. */
 export function every(periodMs: number, work: () => Promise<void>): () => Promise<void> {
@@ -16,7 +16,7 @@ export function every(periodMs: number, work: () => Promise<void>): () => Promis
 }
 
 /** Waits `ms`, or less when `signal` aborts; never rejects. */
-export function pause(ms: number, signal?: Leaving): Promise<void> {
+export function pause(ms: number, signal?: CancelSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted) return resolve()
     const done = () => {

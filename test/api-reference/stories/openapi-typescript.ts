@@ -14,7 +14,9 @@ export async function run(url: string, key: string): Promise<{ text: string; mem
     await client.POST('/api/agents', { body: { name: 'Triage', owner_id: 'openapi-typescript', model: 'demo' } }),
   )
   const path = { agent_id: agent.id }
-  expect(await client.POST('/api/vault', { body: { key: `WEBHOOK_${agent.id}_SECRET`, value: 'token-of-the-sender-2' } }))
+  expect(
+    await client.POST('/api/vault', { body: { key: `WEBHOOK_${agent.id}_SECRET`, value: 'token-of-the-sender-2' } }),
+  )
   const memoryPath = '/api/v1/managed_agents/agents/{agent_id}/memory'
   expect(await client.POST(memoryPath, { params: { path }, body: { text: 'Deploy on Tuesdays', tags: ['team'] } }))
 
@@ -39,12 +41,13 @@ export async function run(url: string, key: string): Promise<{ text: string; mem
         }),
       )
       const events: SessionEvent[] = page.data
-      for (const event of events) {
-        after = event.seq
-        if (event.type === 'agent.message') last = event.content.map(block => String(block['text'] ?? '')).join('')
-        if (event.type === 'session.error') throw new Error(event.error.message)
-        if (event.type === 'session.status_idle' && event.stop_reason.type === 'end_turn') return last
-      }
+      after = events.at(-1)?.seq ?? after
+      const failed = events.find(event => event.type === 'session.error')
+      if (failed) throw new Error(failed.error.message)
+      const said = events.findLast(event => event.type === 'agent.message')
+      if (said) last = said.content.map(block => String(block['text'] ?? '')).join('')
+      if (events.some(event => event.type === 'session.status_idle' && event.stop_reason.type === 'end_turn'))
+        return last
     }
   }
 }

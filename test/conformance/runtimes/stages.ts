@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { SuitePrompts } from '../../../src/cli/runtime-suite/bench.ts'
+import type { SuitePrompts } from '../../../src/cli/runtime-suite/context.ts'
 import { plainPrompts } from '../../../src/cli/runtime-suite/command.ts'
 import { startCursorFake } from '../../support/cursor-fake.ts'
 import type { CursorStep } from '../../support/cursor-runs.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { explain, isPassing } from './explain.ts'
+import { explain, isTransient } from './explain.ts'
 
 const table = [
   [
@@ -17,7 +17,7 @@ const table = [
 ] as const
 
 for (const [name, output, expected] of table) {
-  test(`the message for ${name} names the data folder, the way out and the server's own words`, () => {
+  test(`the message for ${name} has the data folder, the next step and the output of the server`, () => {
     const { message } = explain({ doing: 'starting the database', dataDir: '/var/lib/switchyard', output })
     assert.match(message, expected)
     assert.match(message, /\/var\/lib\/switchyard/)
@@ -25,8 +25,8 @@ for (const [name, output, expected] of table) {
   })
 }
 
-test('a lock of a server that is just ending is waited for, a full disk is not', () => {
-  assert.equal(isPassing('FATAL:  lock file "postmaster.pid" already exists'), true)
-  assert.equal(isPassing('FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use'), true)
-  assert.equal(isPassing('FATAL:  could not write: No space left on device'), false)
+test('the lock of a server that is shutting down is transient, a full disk is not', () => {
+  assert.equal(isTransient('FATAL:  lock file "postmaster.pid" already exists'), true)
+  assert.equal(isTransient('FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use'), true)
+  assert.equal(isTransient('FATAL:  could not write: No space left on device'), false)
 })

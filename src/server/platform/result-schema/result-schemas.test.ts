@@ -5,12 +5,12 @@ import { createResultSchemas } from './result-schemas.ts'
 const schemas = createResultSchemas()
 
 const refused: readonly [string, unknown, RegExp][] = [
-  ['no object', ['string'], /^must be a JSON Schema, as an object$/],
-  ['a type that does not exist', { type: 'objekt' }, /^is no JSON Schema that can be checked: .*type/],
-  ['a reference elsewhere', { $ref: 'https://example.com/schema' }, /^is no JSON Schema.*example\.com/],
+  ['no object', ['string'], /^must be a JSON Schema object$/],
+  ['a type that does not exist', { type: 'objekt' }, /^is not a valid JSON Schema: .*type/],
+  ['a reference elsewhere', { $ref: 'https://example.com/schema' }, /^is not a valid JSON Schema.*example\.com/],
   ['asynchronous code', { $async: true, type: 'object' }, /\$async/],
   ['too many bytes', { description: 'x'.repeat(70_000) }, /^must have at most 65536 bytes$/],
-  ['too many levels', nested(10_000), /^nests too deep$/],
+  ['too many levels', nested(10_000), /^is nested too deeply$/],
 ]
 
 function nested(levels: number): object {
@@ -21,7 +21,7 @@ function nested(levels: number): object {
 
 for (const [what, schema, words] of refused) {
   test(`a schema with ${what} is refused`, async () => {
-    assert.match((await schemas.refusal(schema)) ?? 'taken', words)
+    assert.match((await schemas.schemaProblem(schema)) ?? 'taken', words)
   })
 }
 

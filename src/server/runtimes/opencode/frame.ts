@@ -1,7 +1,7 @@
 import { type Json, jsonOr, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { type PermissionRequest, permissionOf } from './api.ts'
 
-/** What an event of an opencode server means for a run. */
+/** An event of an opencode server that concerns a run. */
 export type Frame =
   | { readonly kind: 'message'; readonly info: Json }
   | { readonly kind: 'part'; readonly part: Json }
@@ -15,16 +15,16 @@ export type Frame =
   | { readonly kind: 'question'; readonly id: string }
   | { readonly kind: 'child'; readonly sessionId: string }
 
-/** The sessions that a run listens to. */
+/** The sessions of a run. */
 export interface Family {
   readonly sessionId: string
-  /** Sessions that work for it: what they ask, it asks. */
+  /** Child sessions, whose questions belong to the run. */
   readonly children: ReadonlySet<string>
 }
 
 /**
- * Reads one event. Undefined for what is of no concern: other sessions, kinds that say nothing about a run, and what is
- * no event at all. Dialects: section 2.3.
+ * Reads one event. Returns undefined for other sessions, for types that do not concern a run, and for data that is not an
+ * event. Dialects: section 2.3.
  */
 export function readFrame(data: string, family: Family): Frame | undefined {
   const { type, properties } = recordOf(jsonOr(data, undefined))

@@ -1,0 +1,221 @@
+// What the generated configuration reference states about each setting. The key is the path in the file, with `[]` for
+// the entries of a list and `<name>` for names of the operator's own.
+
+/** Meaning, and the value when absent. */
+export type SettingText = readonly [meaning: string, absent?: string]
+
+/** Environment variables. */
+export const variables: Readonly<Record<string, SettingText>> = {
+  GATEWAY_MASTER_KEY: [
+    'The key that callers must send. Without it the service listens on loopback and accepts [no web page of another origin](../configuration.md#without-a-key)',
+    'none',
+  ],
+  PORT: ['TCP port', '4000'],
+  HOST: ['Address to listen on', '`127.0.0.1` without a master key, else `0.0.0.0`'],
+  DATABASE_URL: ['An external PostgreSQL, 15 or newer', 'the embedded one'],
+  SWITCHYARD_DATA_DIR: [
+    'Folder of the embedded database and of the files of sessions',
+    '`/var/lib/switchyard` as root, else `~/.local/share/switchyard`',
+  ],
+  SWITCHYARD_ENCRYPTION_KEY: [
+    '32 bytes in base64 that [encrypt secrets](../secrets.md#master-key-and-encryption-key); several separated by commas: the first encrypts, all decrypt. Replicas must share them',
+    'a file of the data folder, generated once',
+  ],
+  SWITCHYARD_CONFIG: ['The configuration file, also `--config`', 'none'],
+  SWITCHYARD_ROLE: [
+    '`all`; `api` serves requests and runs no sessions; `worker` runs sessions, schedules and sweeps and serves only `/health*`',
+    '`all`',
+  ],
+  WORKERS: ['[Processes](../operations.md#several-processes-on-one-machine) of this machine behind the port, 1 to 256', '1'],
+  SWITCHYARD_DRAIN_DELAY_MS: [
+    'How long the service serves after SIGTERM with readiness at 503; not used without other replicas',
+    '5000',
+  ],
+  LOG_LEVEL: ['`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`', '`info`'],
+  ANTHROPIC_API_KEY: ['Enables `anthropic/*` when the file has no `model_list`', 'none'],
+  OPENAI_API_KEY: ['Enables `openai/*` when the file has no `model_list`', 'none'],
+  GEMINI_API_KEY: ['Enables `gemini/*` when the file has no `model_list`', 'none'],
+  OPENROUTER_API_KEY: ['Enables `openrouter/*` when the file has no `model_list`', 'none'],
+  OLLAMA_HOST: ['Enables `ollama/*` at this address when the file has no `model_list`', 'none'],
+}
+
+const params = 'model_list[].params'
+
+/** Keys of the configuration file. */
+export const settings: Readonly<Record<string, SettingText>> = {
+  general_settings: ['Settings of the service'],
+  'general_settings.master_key': ['The master key; wins over `GATEWAY_MASTER_KEY`', 'the variable'],
+  'general_settings.public_url': [
+    'Where clients reach the service: http or https, without a query',
+    '`http://HOST:PORT` of the listening address',
+  ],
+  'general_settings.trust_proxy': ['Networks of the proxies in front of it, in CIDR notation', 'none'],
+
+  model_list: ['Models that clients can call. Several entries of one name share its calls by `weight`'],
+  'model_list[].model_name': ['The name that clients send; `<provider>/*` and other wildcards match many names', 'required'],
+  [params]: ['The deployment behind the name'],
+  [`${params}.model`]: ['`<provider>/<upstream id>`', 'required'],
+  [`${params}.base_model`]: [
+    'The model behind `model`, for [names of your own](../configuration.md#models-with-names-of-your-own): `<model>` or `<provider>/<model>`',
+    '`model`',
+  ],
+  [`${params}.capabilities`]: ['What the model can do', 'from its name and the price lists'],
+  [`${params}.capabilities.reasoning`]: [
+    '`false`: translated calls never request thinking, and `x-switchyard-degraded` reports what was requested; `true`: a model with an unknown name gets `low`, `medium` or `high`',
+  ],
+  [`${params}.capabilities.vision`]: ['Shown in `GET /v1/model/info`'],
+  [`${params}.capabilities.pdf_input`]: ['Shown in `GET /v1/model/info`'],
+  [`${params}.capabilities.function_calling`]: ['Shown in `GET /v1/model/info`'],
+  [`${params}.capabilities.context_window`]: [
+    'Limit in tokens; wins over every list. Sessions of the built-in runtime [fit into it](../sessions.md#context-window-and-compaction)',
+  ],
+  [`${params}.capabilities.max_output_tokens`]: ['Limit of one answer in tokens; wins over every list'],
+  [`${params}.api_base`]: [
+    'Address of the provider, with a path prefix if it has one',
+    "the provider's own; required for `azure` and `openai-compatible`",
+  ],
+  [`${params}.api_key`]: ['Credential', "the provider's variable, for its own address only"],
+  [`${params}.protocol`]: ['Pins one protocol for all calls'],
+  [`${params}.protocols`]: [
+    'Protocols of the provider, the default first: `anthropic-messages`, `openai-chat`, `openai-responses`, `gemini`, `bedrock-converse`, `bedrock-invoke`, `vertex-anthropic`. [Calls follow the format of the client](../gateway.md#passthrough-and-translation)',
+    "the [provider's](../gateway.md#providers)",
+  ],
+  [`${params}.weight`]: ['Share of the calls in the group; 0 is used only when no other deployment is available', '1'],
+  [`${params}.headers`]: ['More request headers; they win over the credential', 'none'],
+  [`${params}.timeouts`]: ['Timeouts of a call'],
+  [`${params}.timeouts.connect_ms`]: ['Connection', '5000'],
+  [`${params}.timeouts.first_byte_ms`]: ['First byte of the response', '60000'],
+  [`${params}.timeouts.idle_ms`]: ['Silence within a response', '60000'],
+  [`${params}.timeouts.total_ms`]: ['Whole call', '600000'],
+  [`${params}.timeout`]: ["Whole call in seconds, LiteLLM's name"],
+  [`${params}.stream_timeout`]: ["First byte of a stream in seconds, LiteLLM's name"],
+  [`${params}.rpm`]: ['Calls per minute, after which the router prefers other deployments. Each process counts its own calls and shares its count every second', 'none'],
+  [`${params}.tpm`]: ['Tokens per minute, as `rpm`', 'none'],
+  [`${params}.max_parallel`]: ['Concurrent calls of one process, as `rpm`', 'none'],
+  [`${params}.input_cost_per_token`]: ['Price in US dollars', 'the [price lists](../configuration.md#prices)'],
+  [`${params}.output_cost_per_token`]: ['Price in US dollars', 'the price lists'],
+  [`${params}.cache_read_input_token_cost`]: ['Price in US dollars', 'the price lists'],
+  [`${params}.cache_creation_input_token_cost`]: ['Price in US dollars of a cache write for 5 minutes', 'the price lists'],
+  [`${params}.cache_creation_input_token_cost_above_1hr`]: ['Price in US dollars of a cache write for an hour', 'the price lists'],
+  [`${params}.input_cost_per_character`]: ['Price in US dollars of speech; wins over prices per token', "OpenAI's for its models"],
+  [`${params}.input_cost_per_second`]: ['Price in US dollars of transcripts; wins over prices per token', "OpenAI's for its models"],
+  [`${params}.output_cost_per_image`]: ['Price in US dollars; wins over prices per token', "OpenAI's for its models"],
+  [`${params}.input_cost_per_query`]: ['Price in US dollars of a search by rerank; wins over prices per token'],
+  [`${params}.web_search_cost_per_query`]: [
+    'Fee in US dollars of a web search that the provider runs',
+    '[by provider](../configuration.md#fees-of-tools-that-the-provider-runs)',
+  ],
+  [`${params}.log_bodies`]: ['Recording of [bodies of calls](../usage.md#bodies-of-calls)', 'off'],
+  [`${params}.log_bodies.until`]: ['End of the recording, such as `"2026-12-01T00:00:00Z"`', 'required'],
+  [`${params}.aws_region_name`]: ['Bedrock: region'],
+  [`${params}.aws_access_key_id`]: ['Bedrock: key that signs requests; `api_key` sends a Bedrock API key instead'],
+  [`${params}.aws_secret_access_key`]: ['Bedrock: secret of that key'],
+  [`${params}.aws_session_token`]: ['Bedrock: token of temporary credentials'],
+  [`${params}.vertex_project`]: ['Vertex AI: project', "the account's project"],
+  [`${params}.vertex_location`]: ['Vertex AI: location', '`global`'],
+  [`${params}.vertex_credentials`]: ["Vertex AI: a service account's JSON, or the path of its file"],
+  [`${params}.cache`]: ['The [response cache](../gateway.md#response-cache); the setting of a key wins', 'off'],
+  [`${params}.cache.ttl`]: ['Lifetime of an entry, `1s` to `30d`', 'required'],
+  [`${params}.deny`]: [
+    'Fields that this provider rejects: paths of the body, or `header:<name of a beta>`',
+    "the protocol's table",
+  ],
+  'model_list[].litellm_params': ["LiteLLM's name of `params`, with the same keys"],
+  'model_list[].model_info': ["LiteLLM's block; other keys than `base_model` cause a warning"],
+  'model_list[].model_info.base_model': ['Used in place of `params.base_model`'],
+
+  runtime_harnesses: ['[Runtimes](../runtimes.md#harnesses-of-the-configuration-file) beside the built-in ones'],
+  'runtime_harnesses[].alias': ['The name that agents and sessions use', 'required'],
+  'runtime_harnesses[].api_spec': ['`claude_managed_agents`, `opencode`, `cursor` or `acp`', 'required'],
+  'runtime_harnesses[].api_base': ['Address of the server', "the provider's own"],
+  'runtime_harnesses[].api_key': ['Credential', 'none'],
+  'runtime_harnesses[].display_name': ['Name for people', 'the alias'],
+  'runtime_harnesses[].command': ['Program that the service starts, for `acp` and `opencode`'],
+  'runtime_harnesses[].env': ['Environment of the program'],
+  'runtime_harnesses[].sandbox': ['`none` starts the program with the rights of the service', 'a sandbox'],
+
+  outbound: ['Addresses that the service may call'],
+  'outbound.allow': ['`host:port` of private addresses; the service calls no other private address', 'none'],
+
+  limits: ['Limits of one process, unless stated otherwise'],
+  'limits.max_streams': ['Model streams in flight; beyond it 529', '1000'],
+  'limits.max_sessions': ['Sessions that run at once', '100'],
+  'limits.session_events': ['Events of a log; beyond it the session runs no further prompt', '1000000'],
+  'limits.session_bytes': ['The same in bytes of event payloads', '1000000000'],
+  'limits.max_loop_delay_ms': ['Mean delay of the event loop over a second; beyond it new calls are 529', '50'],
+  'limits.reserve_bytes_per_token': ['Bytes of a prompt that budgets count as a token; 1 never reserves too little', '1'],
+  'limits.reserve_server_tool_calls': [
+    'Calls of a tool that the provider runs (web search ...) for which budgets reserve when the request sets no limit',
+    '10',
+  ],
+  'limits.assumed_output_tokens_per_second': ['Output booked per second of a call without reported usage', '200'],
+  'limits.response_cache_bytes': ['All entries of the response cache; the service evicts the oldest first', '1000000000'],
+  'limits.reservation_s': ['How long reservations outlive a killed process, in seconds', '900'],
+  'limits.sandbox_cpus': [
+    'Processors that a command of an agent may use',
+    'half of those of the machine, at least 1',
+  ],
+
+  retention: ['How long data is kept: `30s`, `15m`, `12h`, `30d` or `never` (not deleted). [Tables](../operations.md#retention)'],
+  'retention.deleted_sessions': ['Events, messages and prompts of a session after its deletion', '`7d`'],
+  'retention.deliveries': ['Deliveries of webhooks, received and sent', '`7d`'],
+  'retention.sessions': ['Sessions without activity', '`never`'],
+  'retention.bodies': ['Recorded bodies of calls', '`7d`'],
+  'retention.ledger': ['The ledger of model calls', '`never`'],
+  'retention.audit': ['The audit log', '`never`'],
+
+  workspaces: ['Checkpoints of the files of sessions. The log of a session lists files beyond the limits'],
+  'workspaces.store': ['`postgres` or `s3`: where the content of files is stored', '`postgres`'],
+  'workspaces.s3': ['A bucket of an [object store](../operations.md#files-in-an-object-store)'],
+  'workspaces.s3.endpoint': ['Address; the path names the bucket', 'required'],
+  'workspaces.s3.bucket': ['Bucket', 'required'],
+  'workspaces.s3.region': ['Region', '`us-east-1`'],
+  'workspaces.s3.prefix': ['Start of every object key', 'empty'],
+  'workspaces.s3.access_key_id': ['Access key', 'required'],
+  'workspaces.s3.secret_access_key': ['Secret of the access key', 'required'],
+  'workspaces.s3.session_token': ['Token of temporary credentials', 'none'],
+  'workspaces.max_file_bytes': ['Size of one file', '67108864'],
+  'workspaces.max_bytes': ['Size of all files of a session; the largest are left out first', '536870912'],
+  'workspaces.max_files': ['Files, folders and links of a session', '20000'],
+
+  responses: ['[Stored responses](../gateway.md#stored-responses) of `/v1/responses`'],
+  'responses.store': ['`client`: as the request says; `never`: no contents are stored', '`client`'],
+
+  hooks: ['[Programs](../hooks.md) that check model calls'],
+  'hooks[].name': ['Name in errors and in the log: letters, digits, `_`, `-`', 'required'],
+  'hooks[].url': ['Address that the gateway posts to', 'required'],
+  'hooks[].phase': ['`pre` (before the call) or `post` (after the answer)', 'required'],
+  'hooks[].timeout_ms': ['Limit of a request to the hook, at most 30000', '2000'],
+  'hooks[].on_error': ['`block` or `allow`: what happens without a valid answer', '`block`'],
+  'hooks[].models': ['Models whose calls it gets: names or `provider/*`', 'all'],
+  'hooks[].keys': ['Ids of the virtual keys whose calls it gets', 'all'],
+  'hooks[].buffer_stream': ['`post`: the gateway buffers a stream until the hook has answered', '`false`'],
+  'hooks[].secret': ['`whsec_` and 24 to 64 bytes in base64, which signs requests', 'not signed'],
+
+  router: ['[Routing](../gateway.md#when-a-provider-fails)'],
+  'router.retries': ['Attempts after the first, in one group', '2'],
+  'router.cooldown': ['When a deployment cools down'],
+  'router.cooldown.failures': ['Failures within the window', '3'],
+  'router.cooldown.window_s': ['The window in seconds', '60'],
+  'router.cooldown.seconds': ['How long it cools down', '30'],
+  'router.fallbacks': ['By model name: models to call when retries are used up', 'none'],
+  'router.context_window_fallbacks': ['The same, when the prompt is too long', 'none'],
+  'router.policy_fallbacks': [
+    "The same, when the provider refuses by policy before any content, or the model's answer is only a refusal",
+    'none',
+  ],
+  'router.sticky': ['Calls of one session stay with one deployment', '`true`'],
+
+  logging: ['The log line of each request'],
+  'logging.requests': ['Level of the line, or `off`', '`info`'],
+  'logging.sample': ['Share of the requests that are logged, 0 to 1; 5xx always are', '1'],
+
+  prices: ['[Prices](../configuration.md#prices) of models'],
+  'prices.import': ["Files beside this one: LiteLLM's `model_prices_and_context_window.json` or models.dev's `api.json`", 'none'],
+  'prices.unknown': [
+    '`refuse`: a call of a model without a known price is 403; `allow`: it is made, at an unknown cost',
+    'it is made, but is 403 under a [budget](../budgets.md)',
+  ],
+
+  demo: ['The scripted model `demo`', '`true`'],
+}
