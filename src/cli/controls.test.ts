@@ -39,8 +39,8 @@ test('running lists running sessions with waiting prompts and cost per minute', 
   const { code, stdout, stderr } = await runLine(['running'], { fetch, nowMs: () => 120_000 })
   assert.equal(code, 0)
   assert.deepEqual(stdout.split('\n'), [
-    '1 sessions run; 12 model calls in the last minute cost $0.500',
-    'ID     OWNER  AGENT    SINCE      WAITING  A MINUTE  TITLE',
+    '1 running sessions; 12 model calls in the last minute cost $0.500',
+    'ID     OWNER  AGENT    SINCE      WAITING  COST/MIN  TITLE',
     'ses_1  ada    agent_1  2 min ago  2        $0.500    Loops',
     '',
   ])

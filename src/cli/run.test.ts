@@ -97,11 +97,11 @@ test('a run uses the model of its agent unless --model is given', async () => {
 
 const outcomes = [
   ['a run that fails', [failed], 1, /✗ failed: no money \(billing_error\) after/],
-  ['a model that refuses', [idle('refusal')], 1, /✗ the model refused after/],
-  ['a run that somebody else stopped', [idle('end_turn', { type: 'interrupted' })], 1, /■ stopped on request after/],
-  ['a run that a budget stops', [outOfMoney], 7, /‖ budget reached: key k may spend \$1 .*continues automatically.* after/],
-  ['a run that waits for a person', [idle('requires_action')], 6, /\? waiting for approval/],
-  ['a session that is deleted', [{ type: 'session.deleted' }], 1, /■ the session was deleted/],
+  ['a model that refuses', [idle('refusal')], 1, /✗ failed: the model refused to answer after/],
+  ['a run that another client stopped', [idle('end_turn', { type: 'interrupted' })], 1, /■ stopped on request after/],
+  ['a run that a budget pauses', [outOfMoney], 7, /‖ budget reached: key k may spend \$1 .*continues automatically.* after/],
+  ['a run that waits for approval', [idle('requires_action')], 6, /\? waiting for approval/],
+  ['a session that is deleted', [{ type: 'session.deleted' }], 1, /■ session was deleted/],
 ] as const
 
 for (const [what, events, expected, line] of outcomes) {

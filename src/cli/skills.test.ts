@@ -65,8 +65,8 @@ test('skills import of a folder without skills fails and sends no request', asyn
   const folder = await folderOf(t, { 'README.md': 'x' })
   for (const [path, message] of [
     [folder, /no SKILL\.md/],
-    [join(folder, 'nothing'), /cannot be read: ENOENT/],
-    [join(folder, 'README.md'), /cannot be read: ENOTDIR/],
+    [join(folder, 'nothing'), /cannot read folder .*: ENOENT/],
+    [join(folder, 'README.md'), /cannot read folder .*: ENOTDIR/],
   ] as const) {
     const { code, stderr } = await runLine(['skills', 'import', path])
     assert.equal(code, 2)

@@ -76,7 +76,7 @@ test('S17: an encrypted answer that was moved to another key cannot be decrypted
     update idempotency_keys set response = (select response from idempotency_keys where key = 'one') where key = 'other'`)
   await assert.rejects(
     inTransaction(scope('other', { cipher }), async () => 'again'),
-    /was changed/,
+    /was modified/,
   )
 })
 

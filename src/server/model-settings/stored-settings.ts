@@ -109,8 +109,8 @@ function decrypted(keyId: string | null, decrypt: () => Buffer): Decrypted {
   } catch (error) {
     const problem =
       error instanceof DecryptionError && error.reason === 'unknown_key'
-        ? `it is encrypted with encryption key ${keyId}, which is not given`
-        : 'the encrypted value was damaged or modified; store it again'
+        ? `it is encrypted with encryption key ${keyId}, which is not configured`
+        : 'its encrypted value is damaged or was modified; store it again'
     return { value: undefined, problem }
   }
 }

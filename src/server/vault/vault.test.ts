@@ -182,7 +182,7 @@ const rejected: readonly (readonly [guarantee: string, body: object, message: Re
   ['an empty value', { key: 'k', value: '' }, /value must not be empty/],
   ['a value of more than 64 KB', { key: 'k', value: 'x'.repeat(65_537) }, /value must NOT have more than 65536/],
   ['a value of more than 64 KB in UTF-8', { key: 'k', value: 'ä'.repeat(32_769) }, /value must have at most 65536/],
-  ['half of a surrogate pair', { key: 'k', value: 'x\ud800' }, /half of a surrogate pair/],
+  ['an unpaired surrogate', { key: 'k', value: 'x\ud800' }, /unpaired surrogate/],
   ['a value that is no text', { key: 'k', value: 1 }, /value must be string/],
   ['an unknown scope', { key: 'k', value: 'x', scope: 'team' }, /scope must be one of "global", "owner"/],
   ...['', ' ', 'a b', 'a/b', '../x', '.hidden', '..', 'ä', 'k\n', 'x'.repeat(201)].map(
