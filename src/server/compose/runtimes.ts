@@ -91,7 +91,7 @@ export async function composeRuntimes(needs: Needs) {
   const store = runtimeStore(db)
   const encryption = createRuntimeKeyEncryption(keyring)
   const readStore = runtimeStore(createKysely(needs.callPool))
-  const known = createExternalRuntimes({
+  const externals = createExternalRuntimes({
     store: readStore,
     encryption,
     supports: spec => kinds.has(spec),
@@ -102,13 +102,13 @@ export async function composeRuntimes(needs: Needs) {
     builtin,
     publicUrl: needs.publicUrl,
     kinds,
-    known,
+    externals,
     store: readStore,
     modelSecrets: gateway.echoes,
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
-  const probes = createProbes({ ownId: builtin.id, kinds, known, store, nowMs: () => performance.now() })
-  const healthChecks = createHealthChecks({ known, probes, store, log })
+  const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })
+  const healthChecks = createHealthChecks({ externals, probes, store, log })
 
   return {
     registry,

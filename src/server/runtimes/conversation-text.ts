@@ -26,9 +26,9 @@ export function conversationEntry(event: NewEvent): string[] {
 }
 
 /** Joins entries to one text for a runtime that starts with it. Only the end is kept when the text is too long. */
-export function conversationText(said: readonly string[]): string {
-  if (said.length === 0) return ''
-  const all = said.join('\n\n')
+export function conversationText(entries: readonly string[]): string {
+  if (entries.length === 0) return ''
+  const all = entries.join('\n\n')
   const kept = all.slice(-maxConversationLength).toWellFormed()
   const cut = kept.length < all.length ? '[...]' : ''
   return `<conversation_so_far>\n${cut}${kept}\n</conversation_so_far>`

@@ -105,8 +105,8 @@ export interface RunContext {
   /** Model calls are logged with it. */
   readonly runId: string
   /**
-   * Aborts on interrupt, deletion, loss of the session's lease and shutdown. The run must then return as soon as possible,
-   * without a last event.
+   * Aborts on interrupt, deletion, loss of the session's lease and shutdown. The run must then return as soon as
+   * possible, without a last event.
    */
   readonly signal: AbortSignal
   /** True once an interrupt or the time limit has stopped the run for good: no other process resumes it. */
@@ -115,7 +115,10 @@ export interface RunContext {
   readonly isDraining: () => boolean
   /** The session's log so far, in order. */
   readonly history: () => AsyncIterable<SessionEvent>
-  /** Reduces the log to a state, starting at the last compaction. The state is cached: a later run reads only newer events. */
+  /**
+   * Reduces the log to a state, starting at the last compaction. The state is cached: a later run reads only newer
+   * events.
+   */
   readonly fold: <State>(reducer: LogReducer<State>) => Promise<Folded<State>>
   /** All prompts of this run, in order: the first one, and those that joined the turn since. */
   readonly prompts: () => Promise<readonly RunPrompt[]>
@@ -130,18 +133,18 @@ export interface RunContext {
   readonly saveRefs: (refs: Partial<ProviderRefs>) => Promise<void>
   /**
    * Waits for a person's decision about the tool call of an `agent.tool_use` event. Ask by yielding that event with
-   * `evaluated_permission: 'ask'` and then `requiresAction`. Returns undefined when the run must end or be handed over first;
-   * the next owner calls it again and gets a decision made in between.
+   * `evaluated_permission: 'ask'` and then `requiresAction`. Returns undefined when the run must end or be handed over
+   * first; the next owner calls it again and gets a decision made in between.
    */
   readonly decision: (eventId: string) => Promise<Decision | undefined>
   /**
-   * Postpones the prompt by `ms`; the run must then return without a last event, as for a handover. The process that resumes
-   * it finds in the log why it waited. Absent where a run cannot be resumed.
+   * Postpones the prompt by `ms`; the run must then return without a last event, as for a handover. The process that
+   * resumes it finds in the log why it waited. Absent where a run cannot be resumed.
    */
   readonly postpone?: (ms: number) => Promise<void>
   /**
-   * Claims an allowed tool call before it runs: returns true once. False means that an earlier owner had started it. Runtimes
-   * that pass the decision to a provider do not call it: there the provider runs the tool.
+   * Claims an allowed tool call before it runs: returns true once. False means that an earlier owner had started it.
+   * Runtimes that pass the decision to a provider do not call it: there the provider runs the tool.
    */
   readonly claimToolCall: (eventId: string) => Promise<boolean>
 }
@@ -153,10 +156,11 @@ export interface BatchWithRefs {
 }
 
 /**
- * Events that belong together. The engine stores a batch in one transaction before it requests the next, so a runtime may
- * rely on everything that it has yielded. The last batch of a run ends with `session.status_idle` or a final `session.error`.
- * With the stop reason `budget_reached` the run is not over: it is resumed once the budget has room. With `requires_action`
- * it continues: await `RunContext.decision`, and yield `session.status_running` when work resumes.
+ * Events that belong together. The engine stores a batch in one transaction before it requests the next, so a runtime
+ * may rely on everything that it has yielded. The last batch of a run ends with `session.status_idle` or a final
+ * `session.error`. With the stop reason `budget_reached` the run is not over: it is resumed once the budget has room.
+ * With `requires_action` it continues: await `RunContext.decision`, and yield `session.status_running` when work
+ * resumes.
  */
 export type Batch = readonly NewEvent[] | BatchWithRefs
 
@@ -178,8 +182,8 @@ export interface Runtime {
   /** Set when its tools work in the session's folder on this machine. */
   readonly workspace?: RuntimeWorkspace
   /**
-   * Whose logs it can continue from when a session is forked. Absent when it stores the conversation itself: it then gets
-   * the earlier conversation as text.
+   * Whose logs it can continue from when a session is forked. Absent when it stores the conversation itself: it then
+   * gets the earlier conversation as text.
    */
   readonly reads?: 'own log' | 'any log'
   /** Its models are named `provider/model`. */
@@ -222,7 +226,9 @@ export interface RequestedSettings {
 export interface Finding {
   /** Path of the field, such as `environment.ref` or `tools[1]`. */
   readonly field: string
-  /** Why the value is rejected, worded to follow the field name. Undefined when the value is stored but has no effect. */
+  /**
+   * Why the value is rejected, worded to follow the field name. Undefined when the value is stored but has no effect.
+   */
   readonly problem?: string
 }
 

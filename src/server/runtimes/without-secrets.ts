@@ -12,7 +12,9 @@ interface Secrets {
   readonly models: () => SecretFilter
 }
 
-/** Wraps `run` so that events, previews and failures contain no credential, even if the runtime or a model repeats one. */
+/**
+ * Wraps `run` so that events, previews and failures contain no credential, even if the runtime or a model repeats one.
+ */
 export function withoutSecrets(run: Run, { endpoint, models }: Secrets): Run {
   const ofRuntime = echoesOfEndpoint(endpoint)
   return async function* (session, prompt, context) {

@@ -29,7 +29,7 @@ export async function explained(error: RuntimeFailure, program: LocalProgram): P
   if (error.code !== undefined) return error
   const { code } = await program.exited
   const words = cleaned(program.errors().trim().split('\n').slice(-3).join(' '), program)
-  const end = code === null ? 'by a signal' : `with exit code ${code}`
+  const end = code === null ? 'after a signal' : `with exit code ${code}`
   return failure(`the program exited during the turn ${end}${words === '' ? '' : `: ${words}`}`)
 }
 

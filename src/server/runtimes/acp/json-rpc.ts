@@ -52,7 +52,9 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Connects to the pipes of a program. Lines that are not messages are skipped, since programs also print other text. */
+/**
+ * Connects to the pipes of a program. Lines that are not messages are skipped, since programs also print other text.
+ */
 export function jsonRpc({ input, output }: { input: Readable; output: Writable }, handlers: Handlers): JsonRpc {
   const waiting = new Map<number, Waiting>()
   let lastId = 0

@@ -34,8 +34,8 @@ const nothing: Normalized = { events: [] }
 const maxStretch = 100_000
 
 /**
- * Converts the updates of one turn to events. Consecutive text becomes one message. A tool call is emitted once its input is
- * known or it runs, and gets exactly one result. Dialects: section 5.
+ * Converts the updates of one turn to events. Consecutive text becomes one message. A tool call is emitted once its
+ * input is known or it runs, and gets exactly one result. Dialects: section 5.
  */
 export class Normalizer {
   readonly #newId: () => string
@@ -88,7 +88,10 @@ export class Normalizer {
   /** Returns the known fields of a call, merged with new ones. */
   fieldsOf = (toolCall: Json): Json => merged(this.#calls.get(textOf(toolCall['toolCallId'])), toolCall).fields
 
-  /** Emits the call of a permission request, unless it was emitted, and the events before it; returns the call's event id. */
+  /**
+   * Emits the call of a permission request, unless it was emitted, and the events before it; returns the call's event
+   * id.
+   */
   asked(toolCall: Json, permission: ToolPolicy): { readonly events: NewEvent[]; readonly eventId: string } {
     const call = this.#merge(toolCall)
     const events = call.eventId === undefined ? [...this.#flush(), ...this.#emit(call.id, permission)] : []

@@ -149,7 +149,9 @@ const unknownProgram: ProgramKind = {
 
 const kinds = [claude, codex, gemini, opencode]
 
-/** Returns the kind of a command, from the name of its program, or from the package of a script that is run with `node`. */
+/**
+ * Returns the kind of a command, from the name of its program, or from the package of a script that is run with `node`.
+ */
 export function programKind(command: readonly string[]): ProgramKind {
   const [program = '', script = ''] = command
   const words = basename(program) === 'node' ? script.split('/').reverse() : [basename(program)]

@@ -228,7 +228,7 @@ test('a line longer than 16 MiB fails the run instead of filling the memory', as
   const { runtime } = await acpRig()
   const rig = runRig()
   await rig.run(runtime, promptOf(doing({ flood: 17 * 1024 * 1024 }, { hang: true })))
-  assert.match(errorOf(lastOf(rig.log)), /ended/)
+  assert.match(errorOf(lastOf(rig.log)), /exited during the turn/)
 })
 
 test('a message of 10 MB is accepted and shortened to the limit of an event', async () => {

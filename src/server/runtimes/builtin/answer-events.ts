@@ -5,7 +5,9 @@ import { newId } from '../../platform/ids.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
 
-/** Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks. */
+/**
+ * Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks.
+ */
 export function answerEvents(
   { blocks }: Answer,
   ids: ReadonlyMap<number, string>,
@@ -19,8 +21,8 @@ export function answerEvents(
 }
 
 /**
- * Returns the text of an interrupted answer, which readers have seen. Its tool calls never ran, and providers reject thinking
- * without the signature at its end.
+ * Returns the text of an interrupted answer, which readers have seen. Its tool calls never ran, and providers reject
+ * thinking without the signature at its end.
  */
 export const interruptedEvents = ({ blocks }: Answer, ids: ReadonlyMap<number, string>): NewEvent[] =>
   blocks.flatMap((block, index) => {
@@ -67,8 +69,8 @@ function inputOf(json: string): unknown {
 }
 
 /**
- * Returns the counters of an interrupted answer: those that the gateway logs, but at least what the provider stated and what
- * was received. `body` is the request.
+ * Returns the counters of an interrupted answer: those that the gateway logs, but at least what the provider stated and
+ * what was received. `body` is the request.
  */
 export function estimatedUsage(
   answer: Answer,

@@ -29,7 +29,9 @@ interface WireEvent {
   readonly error?: { readonly type?: string; readonly message?: string }
 }
 
-/** Collects the frames of an Anthropic stream into an answer. `onText` gets each piece of text with its block's index. */
+/**
+ * Collects the frames of an Anthropic stream into an answer. `onText` gets each piece of text with its block's index.
+ */
 export function collectAnswer(onText: (index: number, text: string) => void) {
   const blocks: AnswerBlock[] = []
   let stopReason: string | undefined

@@ -16,8 +16,8 @@ const maxWaitMs = 30_000
 const maxRetryAfterMs = 60_000
 
 /**
- * Returns the milliseconds until the next try, or undefined when the failure is final. The delay is `Retry-After` plus a
- * random part of 1, 2, 4 ... 30 s, since all sessions of a key get the same `Retry-After`. `random` is from 0 to 1.
+ * Returns the milliseconds until the next try, or undefined when the failure is final. The delay is `Retry-After` plus
+ * a random part of 1, 2, 4 ... 30 s, since all sessions of a key get the same `Retry-After`. `random` is from 0 to 1.
  */
 export function retryDelay(failure: ModelFailure, tries: Tries, random: number): number | undefined {
   if (!failure.isPassing || tries.count >= maxTries) return undefined

@@ -34,9 +34,9 @@ interface PendingMessage {
 }
 
 /**
- * Conversation of a session, rebuilt from its log. Add every event in order, or only those kept by the last compaction. It
- * depends on the log alone, so it is the same before and after a crash. A prompt enters it with the first model request that
- * names it.
+ * Conversation of a session, rebuilt from its log. Add every event in order, or only those kept by the last compaction.
+ * It depends on the log alone, so it is the same before and after a crash. A prompt enters it with the first model
+ * request that names it.
  */
 export class Conversation {
   readonly transcript: Transcript
@@ -128,8 +128,8 @@ export class Conversation {
   }
 
   /**
-   * Returns the sequence numbers of prompt messages and repair instructions before event `seq` that enter the conversation
-   * after it, or have not entered yet.
+   * Returns the sequence numbers of prompt messages and repair instructions before event `seq` that enter the
+   * conversation after it, or have not entered yet.
    */
   waitingAt(seq: number): number[] {
     const late = this.#entered.filter(({ at }) => at >= seq)

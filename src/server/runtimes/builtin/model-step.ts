@@ -19,9 +19,9 @@ import { repairRequested, resultFailure } from './result-events.ts'
 import type { Events, Run } from './run.ts'
 
 /**
- * Runs one step of the model. An answer is stored as a whole, and the last one together with the end of the run, so that a
- * crash does not repeat its request. A request that the model rejects as too long is repeated once, after a compaction.
- * Returns false when the run has ended.
+ * Runs one step of the model. An answer is stored as a whole, and the last one together with the end of the run, so
+ * that a crash does not repeat its request. A request that the model rejects as too long is repeated once, after a
+ * compaction. Returns false when the run has ended.
  */
 export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
   for (let wasTooLong = false; ; wasTooLong = true) {
@@ -42,7 +42,9 @@ export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
   }
 }
 
-/** Logs the start of the request and makes it. Returns undefined when the run has ended or must be handed over first. */
+/**
+ * Logs the start of the request and makes it. Returns undefined when the run has ended or must be handed over first.
+ */
 async function* request(run: Run, startId: string): AsyncGenerator<Events, Requested | undefined> {
   const { context } = run
   const prompts = await context.prompts()

@@ -29,8 +29,8 @@ export type RequestOutcome =
   | { readonly tooLong: ModelFailure; readonly prompt: RunPrompt }
 
 /**
- * Makes a request, and retries it after temporary failures. `make` logs its start under the given id, and returns undefined
- * when the run has ended first. Returns undefined when the run has ended or must be handed over.
+ * Makes a request, and retries it after temporary failures. `make` logs its start under the given id, and returns
+ * undefined when the run has ended first. Returns undefined when the run has ended or must be handed over.
  */
 export async function* requestWithRetries(
   run: Run,
@@ -110,8 +110,8 @@ function stoppedBy(
 }
 
 /**
- * Returns the last events of an interrupted request. The text that readers saw is stored, unless another process takes the
- * session over: that process repeats the request.
+ * Returns the last events of an interrupted request. The text that readers saw is stored, unless another process takes
+ * the session over: that process repeats the request.
  */
 function interruptedEnd(run: Run, startId: string, { result, ids, body }: Requested): Events {
   if (!run.context.isStopped() || !('partial' in result)) return [requestEnd(startId, { is_error: true })]

@@ -81,8 +81,8 @@ interface SystemParts {
 }
 
 /**
- * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then the schema of the answer.
- * Memories differ per session and schemas per prompt, so the cache is marked before each of them.
+ * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then the schema of the
+ * answer. Memories differ per session and schemas per prompt, so the cache is marked before each of them.
  */
 function systemBlocks(system: string, session: RunSession, { memories, schema, hasTools }: SystemParts): Block[] {
   const place = [
@@ -94,8 +94,8 @@ function systemBlocks(system: string, session: RunSession, { memories, schema, h
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
   const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
   const remembered = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
-  const asked = schemaWords(schema)
-  return [...blocks, ...remembered, ...(asked === '' ? [] : [{ type: 'text', text: asked }])]
+  const schemaText = schemaWords(schema)
+  return [...blocks, ...remembered, ...(schemaText === '' ? [] : [{ type: 'text', text: schemaText }])]
 }
 
 /** Returns the messages with a cache mark on the last block. */

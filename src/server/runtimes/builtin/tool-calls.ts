@@ -7,9 +7,9 @@ import type { OpenToolUse } from './conversation.ts'
 const maxReads = 8
 
 /**
- * Runs the tool calls of a turn. Consecutive reads run concurrently. A call that may change something waits for all calls
- * before it, and later calls wait for it, so that a turn may write a file and then run it. Yields exactly one result per
- * call, in the order in which they end.
+ * Runs the tool calls of a turn. Consecutive reads run concurrently. A call that may change something waits for all
+ * calls before it, and later calls wait for it, so that a turn may write a file and then run it. Yields exactly one
+ * result per call, in the order in which they end.
  */
 export async function* runToolCalls(
   uses: readonly OpenToolUse[],

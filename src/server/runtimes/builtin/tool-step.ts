@@ -4,8 +4,8 @@ import type { Events, Run } from './run.ts'
 import { isRead, isRepeatable, neverAnswered, notAllowed, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 
 /**
- * Gives every open tool call its result. Calls that ask wait for a person, and so do later calls that may change something.
- * Returns false when the run has ended or must be handed over before all questions were answered.
+ * Gives every open tool call its result. Calls that ask wait for a person, and so do later calls that may change
+ * something. Returns false when the run has ended or must be handed over before all questions were answered.
  */
 export async function* callTools(run: Run): AsyncGenerator<Events, boolean> {
   const { conversation, tools } = run
@@ -43,7 +43,9 @@ interface Decided {
   readonly decision: Decision
 }
 
-/** Asks about calls that were not asked about before, and waits for all answers; undefined when the run must end first. */
+/**
+ * Asks about calls that were not asked about before, and waits for all answers; undefined when the run must end first.
+ */
 async function* ask(
   { conversation, context }: Run,
   uses: readonly OpenToolUse[],

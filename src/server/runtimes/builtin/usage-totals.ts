@@ -25,8 +25,8 @@ export function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
 }
 
 /**
- * Returns the tokens of a request and its answer in the model's context window; undefined when the provider did not count
- * the input.
+ * Returns the tokens of a request and its answer in the model's context window; undefined when the provider did not
+ * count the input.
  */
 export function tokensInWindow(usage: unknown): number | undefined {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = addUsage(noUsage, usage)

@@ -70,13 +70,18 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
       return runIn(await json({ method: 'POST', path: '/v1/agents', body, signal }))
     },
 
-    /** Returns the id of the agent's newest run; undefined when it has none. Rejects with status 404 for an unknown agent. */
+    /**
+     * Returns the id of the agent's newest run; undefined when it has none. Rejects with status 404 for an unknown
+     * agent.
+     */
     async latestRun(agentId: string, signal: AbortSignal): Promise<string | undefined> {
       const agent = recordOf(await json({ method: 'GET', path: agentPath(agentId), signal }))
       return nonEmptyText(agent['latestRunId']) ?? newestFirst(await runs(agentId, signal))[0]?.id
     },
 
-    /** Returns the agent's runs that are newer than `before`, newest first; all runs when `before` is not among them. */
+    /**
+     * Returns the agent's runs that are newer than `before`, newest first; all runs when `before` is not among them.
+     */
     async runsAfter(agentId: string, before: string, signal: AbortSignal): Promise<readonly CursorRun[]> {
       const all = newestFirst(await runs(agentId, signal))
       const at = all.findIndex(({ id }) => id === before)

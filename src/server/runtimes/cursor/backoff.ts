@@ -5,7 +5,9 @@ const maxDelayMs = 10_000
 
 /** Growing delays: 0.5 s, doubling up to 10 s. */
 export interface Backoff {
-  /** Waits for the next delay, at least `atLeastMs`. Returns false after `maxMs` in total, or when the signal aborts. */
+  /**
+   * Waits for the next delay, at least `atLeastMs`. Returns false after `maxMs` in total, or when the signal aborts.
+   */
   readonly wait: (atLeastMs?: number) => Promise<boolean>
   /** Starts again with the first delay. */
   readonly reset: () => void

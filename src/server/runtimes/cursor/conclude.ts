@@ -64,7 +64,7 @@ function withMissing(reading: Reading, { text, mayBeMissing }: Result): Reading 
 function isMissing(reading: Reading, events: readonly NewEvent[], { text, callId, mayBeMissing }: Result): boolean {
   if (text === undefined || text.trim() === '' || callId !== undefined) return false
   const messages = events.filter(({ type }) => type === 'agent.message')
-  const logged = squeezed(`${reading.said}${messages.map(messageText).join('')}`)
+  const logged = squeezed(`${reading.messagesText}${messages.map(messageText).join('')}`)
   return mayBeMissing ? !logged.includes(squeezed(text)) : logged === ''
 }
 

@@ -24,8 +24,8 @@ export interface Words {
 type Handler = (reading: Reading, data: Json, words: Words) => Read
 
 /**
- * Converts one event of Cursor to ours. The same events give the same log, wherever crashes interrupt them. The engine, not
- * this function, emits `session.status_running`. Dialects: section 3.4.
+ * Converts one event of Cursor to ours. The same events give the same log, wherever crashes interrupt them. The engine,
+ * not this function, emits `session.status_running`. Dialects: section 3.4.
  */
 export function normalize(reading: Reading, { name, id, data }: NativeEvent, words: Words): Read {
   if (reading.isOver) return { reading, events: [] }
@@ -87,7 +87,10 @@ function emit(reading: Reading, events: readonly NewEvent[]): Read {
 
 const ending: ReadonlySet<string> = new Set(['session.status_idle', 'session.error'])
 
-/** Previews text, and buffers it as one message. Emits thinking before the text now, and thinking within it with the text. */
+/**
+ * Previews text, and buffers it as one message. Emits thinking before the text now, and thinking within it with the
+ * text.
+ */
 function onText(reading: Reading, data: Json, { newEventId }: Words): Read {
   const text = textOf(data['text'])
   if (text === '') return nothing(reading)

@@ -9,12 +9,15 @@ export interface Reading {
   readonly text: { readonly id: string; readonly text: string } | undefined
   /** Thinking that is being written; empty otherwise. */
   readonly thinking: string
-  /** Finished thinking within the text. It is emitted right before the text, so that one place in the stream covers both. */
+  /**
+   * Finished thinking within the text. It is emitted right before the text, so that one place in the stream covers
+   * both.
+   */
   readonly thoughts: readonly string[]
   /** Tool calls by id; an open one has no result yet. */
   readonly uses: ReadonlyMap<string, 'open' | 'settled'>
   /** Text of all messages so far. */
-  readonly said: string
+  readonly messagesText: string
   /** The result of the run is in the log. */
   readonly hasResult: boolean
   /** Final status of the run before its result has arrived. */
@@ -46,7 +49,7 @@ export const newReading = ({ runId, lastEventId, isCancelled = false }: Start): 
   thinking: '',
   thoughts: [],
   uses: new Map(),
-  said: '',
+  messagesText: '',
   hasResult: false,
   pendingStatus: undefined,
   branches: [],
@@ -77,7 +80,7 @@ export function withLogged(reading: Reading, event: NewEvent): Reading {
   const useId = textOf(event['tool_use_id'])
   switch (event.type) {
     case 'agent.message':
-      return { ...reading, hasContent: true, said: `${reading.said}${messageText(event)}` }
+      return { ...reading, hasContent: true, messagesText: `${reading.messagesText}${messageText(event)}` }
     case 'agent.thinking':
       return { ...reading, hasContent: true }
     case 'agent.tool_use':

@@ -12,8 +12,9 @@ const maxTries = 3
 const maxBusyMs = 300_000
 
 /**
- * Finds or creates the run of the prompt, and returns its id. The intent is stored before the call that creates something,
- * so a prompt never gets a second agent or a second run. Rejects with `RuntimeFailure`, or with the reason of the signal.
+ * Finds or creates the run of the prompt, and returns its id. The intent is stored before the call that creates
+ * something, so a prompt never gets a second agent or a second run. Rejects with `RuntimeFailure`, or with the reason
+ * of the signal.
  */
 export async function runFor(task: CursorTask): Promise<string> {
   const { notes, prompt } = task
@@ -156,7 +157,10 @@ export async function tryToCancel(
   }
 }
 
-/** Returns Cursor's id of the prompt's model; undefined lets Cursor choose. Rejects with `RuntimeFailure` for an unknown model. */
+/**
+ * Returns Cursor's id of the prompt's model; undefined lets Cursor choose. Rejects with `RuntimeFailure` for an unknown
+ * model.
+ */
 async function modelOf(task: CursorTask): Promise<string | undefined> {
   const { api, prompt, context } = task
   if (!isModelNamed(prompt.model)) return undefined

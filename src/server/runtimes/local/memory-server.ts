@@ -2,7 +2,9 @@ import { memoryRoutes } from '../../../contract/memories.ts'
 import { memoryTools, toolsFor } from '../../tools/toolset.ts'
 import type { RunSession } from '../runtime.ts'
 
-/** Name of our MCP server in programs, which prefix its tools with it. No `_`: Gemini CLI splits names at the first one. */
+/**
+ * Name of our MCP server in programs, which prefix its tools with it. No `_`: Gemini CLI splits names at the first one.
+ */
 export const memoryServer = 'switchyard'
 
 /** Memory tools that a program may use for its session. */

@@ -6,8 +6,8 @@ import { connect, type Socket } from 'node:net'
 const asPath = 0o10000000
 
 /**
- * Connects to a socket that a program has created. The program may replace it at any time, so links are not followed and
- * anything but a socket is rejected. Rejects while the program does not listen.
+ * Connects to a socket that a program has created. The program may replace it at any time, so links are not followed
+ * and anything but a socket is rejected. Rejects while the program does not listen.
  */
 export async function connectToSocket(path: string): Promise<Socket> {
   const handle = await open(path, asPath | constants.O_NOFOLLOW)
@@ -19,7 +19,9 @@ export async function connectToSocket(path: string): Promise<Socket> {
   }
 }
 
-/** Returns a short path for a handle: the path of a unix socket is limited to 107 bytes, which a data folder may exceed. */
+/**
+ * Returns a short path for a handle: the path of a unix socket is limited to 107 bytes, which a data folder may exceed.
+ */
 export const pathOf = ({ fd }: Pick<FileHandle, 'fd'>): string => `/proc/self/fd/${fd}`
 
 /** Resolves with the socket once it is connected; rejects when the connection fails. */

@@ -7,7 +7,9 @@ import { grantedMemories } from './memory-server.ts'
 
 /** Permission of a program to call models and use its agent's memories on behalf of a run. */
 export interface RunGrant {
-  /** Returns the caller that the program acts for; undefined when the key that queued the prompt was revoked or expired. */
+  /**
+   * Returns the caller that the program acts for; undefined when the key that queued the prompt was revoked or expired.
+   */
   caller(): Promise<Caller | undefined>
 }
 

@@ -13,7 +13,9 @@ export interface StartScript {
 export const gatewaySocket = 'gateway.sock'
 export const programSocket = 'program.sock'
 
-/** Returns a shell script that forwards a port to the gateway socket and a socket to the program's port, then runs it. */
+/**
+ * Returns a shell script that forwards a port to the gateway socket and a socket to the program's port, then runs it.
+ */
 export function startScript({ words, sockets, gatewayPort, port }: StartScript): string {
   const own = `TCP-LISTEN:${gatewayPort},bind=127.0.0.1,reuseaddr,fork UNIX-CONNECT:${sockets}/${gatewaySocket}`
   const reached = `UNIX-LISTEN:${sockets}/${programSocket},unlink-early,fork TCP-CONNECT:127.0.0.1:${port}`

@@ -46,13 +46,18 @@ export function managedAgentsApi(outbound: Pick<Outbound, 'connect'>, endpoint: 
       return id
     },
 
-    /** Sends user events and returns the stored ones. Takes no signal: the outcome of an aborted call would be unknown. */
+    /**
+     * Sends user events and returns the stored ones. Takes no signal: the outcome of an aborted call would be unknown.
+     */
     async send(sessionId: string, events: readonly Json[]): Promise<readonly Json[]> {
       const call = { method: 'POST', path: eventsOf(sessionId), body: { events }, timeoutMs: sendMs } as const
       return dataOf(await connection.json(call).catch(rethrow))
     },
 
-    /** Yields the stored events in order, page by page. Servers that support `since` leave out events processed before it. */
+    /**
+     * Yields the stored events in order, page by page. Servers that support `since` leave out events processed before
+     * it.
+     */
     async *list(sessionId: string, since: string | undefined, signal: AbortSignal): AsyncGenerator<readonly Json[]> {
       const query = { limit: String(pageSize), ...(since !== undefined && { 'created_at[gte]': since }) }
       let page: string | undefined

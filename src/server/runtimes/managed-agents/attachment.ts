@@ -22,8 +22,8 @@ const openMs = 5_000
 const pollMs = 500
 
 /**
- * Opens the stream, then reads the list, so that no event is lost; events in between arrive twice. Ends when the server ends
- * the stream. Rejects with `RuntimeFailure`, or with the reason of the signal. Dialects: section 1.7.
+ * Opens the stream, then reads the list, so that no event is lost; events in between arrive twice. Ends when the server
+ * ends the stream. Rejects with `RuntimeFailure`, or with the reason of the signal. Dialects: section 1.7.
  */
 export async function* attach(
   api: Pick<ManagedAgentsApi, 'list' | 'stream'>,

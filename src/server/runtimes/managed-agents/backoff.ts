@@ -13,7 +13,9 @@ const pollMs = 500
 
 export type Wait = typeof pause
 
-/** Waits between tries with a server that fails or closes its stream: longer each time, until the maximum is reached. */
+/**
+ * Waits between tries with a server that fails or closes its stream: longer each time, until the maximum is reached.
+ */
 export function createBackoff({ signal, isDraining }: Pick<RunContext, 'signal' | 'isDraining'>, wait: Wait) {
   let failures = 0
   let emptyStreams = 0

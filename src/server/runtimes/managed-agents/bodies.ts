@@ -48,7 +48,10 @@ function toolsOf({ tools, config }: RunSession): { tools: readonly Json[]; serve
 const isUrlServer = ({ type, name, url }: Json): boolean =>
   (type === undefined || type === 'url') && typeof name === 'string' && typeof url === 'string'
 
-/** Returns the body of the environment: a cloud with unrestricted network, unless the session's `environment` overrides it. */
+/**
+ * Returns the body of the environment: a cloud with unrestricted network, unless the session's `environment` overrides
+ * it.
+ */
 export function environmentBody(session: RunSession): Json {
   const { config, networking, packages } = session.environment
   const cloud = {
@@ -79,7 +82,9 @@ function repositoryOf(environment: Json): Json | undefined {
   return compact({ type: 'github_repository', url, checkout: ref && { type: 'branch', name: ref } })
 }
 
-/** Returns the message of a prompt. The provider's agent is fixed, so the prompt's own system prompt precedes the text. */
+/**
+ * Returns the message of a prompt. The provider's agent is fixed, so the prompt's own system prompt precedes the text.
+ */
 export function messageOf({ parts, system }: RunPrompt): Json {
   const instructions = system === null ? [] : [{ type: 'text', text: `Instructions for this message:\n${system}` }]
   return { type: 'user.message', content: [...instructions, ...parts.map(({ text }) => ({ type: 'text', text }))] }

@@ -53,7 +53,7 @@ for (const [guarantee, end, told] of table) {
     })
     await rig.run(runtime, promptOf('Go'))
     assert.deepEqual(
-      story(rig.log).filter(text => !text.startsWith('error cut off')),
+      story(rig.log).filter(text => !text.startsWith('error interrupted')),
       ['running', 'uses bash', ...told],
     )
     assertSound(rig.log)

@@ -98,7 +98,9 @@ async function isSettling(turn: Turn): Promise<boolean> {
   return now < turn.settleUntil
 }
 
-/** Sends the message. Its place in the list is stored first, so that it is searched only after that place after a crash. */
+/**
+ * Sends the message. Its place in the list is stored first, so that it is searched only after that place after a crash.
+ */
 async function sendMessage(turn: Turn): Promise<void> {
   const unsent = { prompt_id: turn.prompt.id, before: turn.lastId ?? null, is_sent: false, message_id: null }
   await turn.saveSentMessage(unsent)

@@ -13,8 +13,8 @@ export interface Call {
 }
 
 /**
- * Index of the session's log: which provider events it has, under which ids, and which tool calls have no result yet. Add
- * the events of the log, and each new event before it is stored.
+ * Index of the session's log: which provider events it has, under which ids, and which tool calls have no result yet.
+ * Add the events of the log, and each new event before it is stored.
  */
 export class LogIndex {
   readonly #idOf = new Map<string, string>()

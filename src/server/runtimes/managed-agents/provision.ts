@@ -22,8 +22,9 @@ export interface Provisioned {
 }
 
 /**
- * Creates agent, environment and session, unless they exist. Each id is stored before the next call, so a crash leaves at
- * most one unused object. Returns undefined when the session must be handed over first. Dialects: section 1.9, rule 2.
+ * Creates agent, environment and session, unless they exist. Each id is stored before the next call, so a crash leaves
+ * at most one unused object. Returns undefined when the session must be handed over first. Dialects: section 1.9, rule
+ * 2.
  */
 export async function provision(parts: Parts): Promise<Provisioned | undefined> {
   const { session, prompt, memories, state } = parts
@@ -50,8 +51,8 @@ export async function provision(parts: Parts): Promise<Provisioned | undefined> 
 }
 
 /**
- * Creates an object and returns its id. Retries only if the server rejected the call without processing it: a lost or failed
- * call may have created the object.
+ * Creates an object and returns its id. Retries only if the server rejected the call without processing it: a lost or
+ * failed call may have created the object.
  */
 async function create(
   { api, context, wait }: Parts,

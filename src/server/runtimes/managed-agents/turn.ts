@@ -139,7 +139,9 @@ export class Turn {
     await this.context.saveRefs({ provider_run_id: message.message_id, runtime_state: storedState(this.#state) })
   }
 
-  /** True for an event before the start of the list, which was processed earlier: some streams replay the whole session. */
+  /**
+   * True for an event before the start of the list, which was processed earlier: some streams replay the whole session.
+   */
   isReplayed({ processed_at }: Json): boolean {
     return Date.parse(textOf(processed_at)) < this.#listedSince
   }

@@ -152,21 +152,21 @@ const modelsOf = (provider: Json): RuntimeModel[] =>
   }))
 
 /** Reads a permission request in either of its shapes; returns undefined without an id. */
-export function permissionOf(asked: Json): PermissionRequest | undefined {
-  const id = nonEmptyText(asked['id'])
+export function permissionOf(request: Json): PermissionRequest | undefined {
+  const id = nonEmptyText(request['id'])
   if (id === undefined) return undefined
-  const isOlder = asked['permission'] === undefined
-  const { callID } = isOlder ? asked : recordOf(asked['tool'])
-  const patterns = isOlder ? asked['pattern'] : asked['patterns']
+  const isOlder = request['permission'] === undefined
+  const { callID } = isOlder ? request : recordOf(request['tool'])
+  const patterns = isOlder ? request['pattern'] : request['patterns']
   return {
     id,
-    sessionId: textOf(asked['sessionID']),
+    sessionId: textOf(request['sessionID']),
     callId: nonEmptyText(callID),
-    permission: nonEmptyText(asked[isOlder ? 'type' : 'permission']) ?? 'permission',
+    permission: nonEmptyText(request[isOlder ? 'type' : 'permission']) ?? 'permission',
     input: {
       patterns: listOf(typeof patterns === 'string' ? [patterns] : patterns),
-      ...(nonEmptyText(asked['title']) && { title: asked['title'] }),
-      metadata: recordOf(asked['metadata']),
+      ...(nonEmptyText(request['title']) && { title: request['title'] }),
+      metadata: recordOf(request['metadata']),
     },
     isOlder,
   }

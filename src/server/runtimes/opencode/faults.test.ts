@@ -266,7 +266,7 @@ test('a restart of the server ends the run, and its tool call gets a result', as
   const { rig, run } = await heldRun(fake, runtime)
   fake.restart()
   await run
-  assert.match(errorOf(rig).message, /stopped without an answer/)
+  assert.match(errorOf(rig).message, /stopped without answering/)
   assert.equal(rig.types().filter(type => type === 'agent.tool_result').length, 1)
   assert.equal(fake.prompts().length, 1)
 })

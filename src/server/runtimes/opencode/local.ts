@@ -134,7 +134,8 @@ async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGener
     }),
   )
   const signal = AbortSignal.any([context.signal, stop.signal])
-  // A turn cannot be handed over, since its server ends with this process. A draining process waits for the turn instead.
+  // A turn cannot be handed over, since its server ends with this process. A draining process waits for the turn
+  // instead.
   const runContext: RunContext = { ...context, signal, isDraining: () => false }
   try {
     for await (const batch of runPrompt(

@@ -12,9 +12,9 @@ interface ModelRequest {
 }
 
 /**
- * Returns the server's name of the prompt's model; undefined lets the server choose. A name without a provider is looked up
- * in the server's list, since a server that gets no provider runs a model of its own choice. Rejects with `RuntimeFailure`
- * for a name that matches no model, or models of several providers.
+ * Returns the server's name of the prompt's model; undefined lets the server choose. A name without a provider is
+ * looked up in the server's list, since a server that gets no provider runs a model of its own choice. Rejects with
+ * `RuntimeFailure` for a name that matches no model, or models of several providers.
  */
 export async function modelOf({
   api,

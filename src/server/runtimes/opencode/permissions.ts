@@ -11,15 +11,15 @@ export async function* ask(turn: Turn, request: PermissionRequest): AsyncGenerat
   const called = request.callId === undefined ? undefined : transcript.eventOfCall(request.callId)
   const added = called === undefined ? [transcript.addCall(nameOf(request))] : []
   const eventId = called ?? added[0]?.id ?? ''
-  const asked: PendingPermission = { id: request.id, sessionId: request.sessionId, isOlder: request.isOlder, eventId }
-  progress.state = { ...state, asks: [...state.asks, asked] }
+  const pending: PendingPermission = { id: request.id, sessionId: request.sessionId, isOlder: request.isOlder, eventId }
+  progress.state = { ...state, asks: [...state.asks, pending] }
   const decision = turn.decisions.get(eventId)
-  if (decision) return yield* decided(turn, asked, decision)
+  if (decision) return yield* decided(turn, pending, decision)
   const waiting = new Set(progress.state.asks.map(open => open.eventId))
   const uses = added.map(use => ({ ...use, evaluated_permission: 'ask' }))
   transcript.isWaiting = true
   yield { events: [...uses, requiresAction([...waiting])], refs: refsOf(turn) }
-  awaitDecision(turn, asked)
+  awaitDecision(turn, pending)
 }
 
 /** A call that is not in the log, such as one of a subagent, gets an event of its own. */
@@ -27,34 +27,34 @@ const nameOf = ({ id, permission, input }: PermissionRequest) => ({ id, name: pe
 
 /** Waits for the decisions about questions of an earlier owner. */
 export function awaitPendingDecisions(turn: Turn): void {
-  for (const asked of turn.progress.state?.asks ?? []) awaitDecision(turn, asked)
+  for (const pending of turn.progress.state?.asks ?? []) awaitDecision(turn, pending)
 }
 
-function awaitDecision({ context, inbox }: Turn, asked: PendingPermission): void {
-  context.decision(asked.eventId).then(
-    decision => inbox.put({ kind: 'decided', ask: asked, decision }),
+function awaitDecision({ context, inbox }: Turn, pending: PendingPermission): void {
+  context.decision(pending.eventId).then(
+    decision => inbox.put({ kind: 'decided', ask: pending, decision }),
     (error: unknown) => inbox.put({ kind: 'broken', error }),
   )
 }
 
 /** Sends a person's decision. */
-export async function* decided(turn: Turn, asked: PendingPermission, decision: Decision): AsyncGenerator<Batch> {
-  if (!isOpen(turn, asked.id)) return
-  turn.decisions.set(asked.eventId, decision)
+export async function* decided(turn: Turn, pending: PendingPermission, decision: Decision): AsyncGenerator<Batch> {
+  if (!isOpen(turn, pending.id)) return
+  turn.decisions.set(pending.eventId, decision)
   const isAllowed = decision.result === 'allow'
   const reply = { reply: isAllowed ? 'once' : 'reject', message: isAllowed ? undefined : decision.message } as const
   try {
-    await turn.api.replyPermission(asked, reply, turn.context.signal)
+    await turn.api.replyPermission(pending, reply, turn.context.signal)
     turn.progress.failures = 0
   } catch (failure) {
     // 404: the request was answered elsewhere, or the call was cancelled.
     if (!isFailureWithStatus(failure, 404)) {
       await retryLater(turn, failure)
-      await turn.inbox.put({ kind: 'decided', ask: asked, decision })
+      await turn.inbox.put({ kind: 'decided', ask: pending, decision })
       return
     }
   }
-  yield* settled(turn, asked.id, isAllowed)
+  yield* settled(turn, pending.id, isAllowed)
 }
 
 /** Closes a question that was answered, by us or at the runtime. */

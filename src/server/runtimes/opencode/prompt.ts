@@ -30,9 +30,9 @@ const textsOf = ({ parts }: RunPrompt, isAgain: boolean): string[] => [
 ]
 
 /**
- * Returns the id of a prompt's message: among those after `after`, the one with the same text. opencode stores the text a
- * moment after the message, so one without text counts too. If the server has accepted the prompt, any message counts,
- * since a plug-in may have changed the text.
+ * Returns the id of a prompt's message: among those after `after`, the one with the same text. opencode stores the text
+ * a moment after the message, so one without text counts too. If the server has accepted the prompt, any message
+ * counts, since a plug-in may have changed the text.
  */
 export function ownMessage(
   messages: readonly ListedMessage[],

@@ -8,8 +8,8 @@ export interface SessionRule {
 }
 
 /**
- * Converts an agent's `tools` to rules of a session. An agent that allows everything has no rules: those of the server, which
- * may be stricter, then apply.
+ * Converts an agent's `tools` to rules of a session. An agent that allows everything has no rules: those of the server,
+ * which may be stricter, then apply.
  */
 export function sessionRules(agentTools: unknown): SessionRule[] {
   const permissions = permissionsOf(agentTools)

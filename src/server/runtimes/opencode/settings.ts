@@ -29,8 +29,8 @@ const toolsOfPermission = {
 const strictness: readonly ToolPolicy[] = ['deny', 'ask', 'allow']
 
 /**
- * Converts an agent's `tools` to opencode's permissions; a tool that the agent does not have is denied. Other abilities of
- * opencode are allowed if all these tools are, and otherwise ask.
+ * Converts an agent's `tools` to opencode's permissions; a tool that the agent does not have is denied. Other abilities
+ * of opencode are allowed if all these tools are, and otherwise ask.
  */
 export function permissionsOf(agentTools: unknown): Task['permission'] {
   const policies = new Map(toolsFor(agentTools).tools.map(({ tool, policy }) => [tool.name, policy]))

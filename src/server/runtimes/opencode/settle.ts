@@ -54,8 +54,8 @@ async function begin(turn: Turn): Promise<void> {
 }
 
 /**
- * Resumes an interrupted turn of a server that we start: it ends with the process that started it, and a turn ends with an
- * exhausted budget. Closes the open calls, and makes the prompt due again with an instruction to resume.
+ * Resumes an interrupted turn of a server that we start: it ends with the process that started it, and a turn ends with
+ * an exhausted budget. Closes the open calls, and makes the prompt due again with an instruction to resume.
  */
 export async function* resumeTurn(turn: Turn): AsyncGenerator<Batch> {
   const { progress, api, context, transcript } = turn
@@ -104,7 +104,9 @@ async function listed(
   return isWhole ? page : api.messages(sessionId, signal)
 }
 
-/** Maximum consecutive polls with an idle runtime and no answer: its status changes a moment after it starts to work. */
+/**
+ * Maximum consecutive polls with an idle runtime and no answer: its status changes a moment after it starts to work.
+ */
 const maxUnfinished = 15
 
 /** Brings the log up to date with the runtime's list. Returns true when the run has ended. */
@@ -127,8 +129,8 @@ export async function* catchUp(turn: Turn): AsyncGenerator<Batch, boolean> {
     if (events.length > 0) yield { events, refs: refsOf(turn) }
     return false
   }
-  const cutOff = turn.transcript.closeOpenCalls('the run ended before the call')
-  yield { events: [...events, ...cutOff, end], refs: refsOf(turn) }
+  const results = turn.transcript.closeOpenCalls('the run ended before the call')
+  yield { events: [...events, ...results, end], refs: refsOf(turn) }
   return true
 }
 
@@ -138,8 +140,8 @@ function endOf(turn: Turn, messages: readonly ListedMessage[]): NewEvent | undef
   const { error } = progress
   const last = lastAnswer(turn, messages)
   if (last && hasEnded(last)) {
-    const said = isRecord(last['error']) ? last['error'] : undefined
-    return endingOf(said ?? (last['finish'] === 'stop' ? undefined : error), endpoint)
+    const reported = isRecord(last['error']) ? last['error'] : undefined
+    return endingOf(reported ?? (last['finish'] === 'stop' ? undefined : error), endpoint)
   }
   if (error) return endingOf(error, endpoint)
   if (++progress.unfinished < maxUnfinished) return undefined

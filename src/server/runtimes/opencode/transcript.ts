@@ -18,8 +18,9 @@ interface Totals {
 const counters = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
 
 /**
- * Converts messages of an opencode session to events. Messages may arrive any number of times, from the stream and the list:
- * each part becomes an event once, also after a crash, since events have the id of their part in `source_event_id`.
+ * Converts messages of an opencode session to events. Messages may arrive any number of times, from the stream and the
+ * list: each part becomes an event once, also after a crash, since events have the id of their part in
+ * `source_event_id`.
  */
 export class Transcript {
   /** True while the log waits for a person. */
@@ -70,8 +71,9 @@ export class Transcript {
   }
 
   /**
-   * Returns the events of a part. A part of an unknown message is ignored: it may be the user's. A part of the stream may be
-   * incomplete although its message has ended, because a message in the stream may be newer than the parts after it.
+   * Returns the events of a part. A part of an unknown message is ignored: it may be the user's. A part of the stream
+   * may be incomplete although its message has ended, because a message in the stream may be newer than the parts after
+   * it.
    */
   part(part: Json, isWhole = false): NewEvent[] {
     const id = textOf(part['id'])

@@ -6,7 +6,7 @@ import { currentHealth } from './records.ts'
 import type { HealthRow, RuntimeStore } from './store.ts'
 
 interface Deps {
-  readonly known: Pick<ExternalRuntimes, 'all'>
+  readonly externals: Pick<ExternalRuntimes, 'all'>
   readonly probes: Pick<Probes, 'check'>
   readonly store: Pick<RuntimeStore, 'claimHealthChecks' | 'updateHealth'>
   readonly log: Pick<Log, 'debug' | 'info' | 'warn'>
@@ -18,10 +18,10 @@ interface Deps {
 const periodMs = 10_000
 
 /**
- * Checks each usable runtime once a minute, on one replica, so that its record shows a problem before a run fails. Does not
- * start programs.
+ * Checks each usable runtime once a minute, on one replica, so that its record shows a problem before a run fails. Does
+ * not start programs.
  */
-export function createHealthChecks({ known, probes, store, log, everyMs = 60_000 }: Deps) {
+export function createHealthChecks({ externals, probes, store, log, everyMs = 60_000 }: Deps) {
   const stopping = new AbortController()
   let stopTimer: (() => Promise<void>) | undefined
 
@@ -36,7 +36,7 @@ export function createHealthChecks({ known, probes, store, log, everyMs = 60_000
 
   /** Checks all runtimes that are due. */
   async function checkDue(): Promise<void> {
-    const callable = (await known.all()).filter(({ endpoint }) => endpoint && !endpoint.command)
+    const callable = (await externals.all()).filter(({ endpoint }) => endpoint && !endpoint.command)
     const claimed = await store.claimHealthChecks(
       callable.map(({ id }) => id),
       everyMs,

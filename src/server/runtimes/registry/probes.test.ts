@@ -14,7 +14,7 @@ test('M8: the result of a program test, returned and stored, contains no value o
   const probes = createProbes({
     ownId: 'builtin',
     kinds: new Map([['acp', kind]]),
-    known: { find: async () => found },
+    externals: { find: async () => found },
     store: { setHealth: async ({ error }) => void stored.push(error) },
     nowMs: () => 0,
   })

@@ -11,7 +11,7 @@ interface Deps {
   /** The id of the service's own runtime, which needs no test. */
   readonly ownId: string
   readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
-  readonly known: Pick<ExternalRuntimes, 'find'>
+  readonly externals: Pick<ExternalRuntimes, 'find'>
   readonly store: Pick<RuntimeStore, 'setHealth'>
   readonly nowMs: () => number
   /** Timeout of one request to a runtime; 15,000 by default. */
@@ -31,7 +31,7 @@ interface Target {
   readonly endpoint: RuntimeEndpoint
 }
 
-export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15_000, startMs = 60_000 }: Deps) {
+export function createProbes({ ownId, kinds, externals, store, nowMs, timeoutMs = 15_000, startMs = 60_000 }: Deps) {
   const modelLists = createModelLists(nowMs)
 
   function targetOf({ spec, endpoint }: ExternalRuntime): Target | undefined {
@@ -41,7 +41,7 @@ export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15
 
   /** Finds a runtime; `target` is undefined while it cannot be used. */
   async function reach(id: string) {
-    const found = await known.find(id)
+    const found = await externals.find(id)
     if (!found) throw notFound('runtime', id)
     return { found, target: targetOf(found) }
   }
@@ -71,7 +71,10 @@ export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15
   }
 
   return {
-    /** Tests whether a runtime answers and accepts the credential, and stores the result. `not_found` for an unknown name. */
+    /**
+     * Tests whether a runtime answers and accepts the credential, and stores the result. `not_found` for an unknown
+     * name.
+     */
     async test(id: string): Promise<RuntimeTest> {
       if (id === ownId) return { ok: true, latency_ms: 0 }
       const { found, target } = await reach(id)

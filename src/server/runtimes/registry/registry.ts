@@ -22,7 +22,7 @@ interface Deps {
   /** Public address of the service, returned as that of its own runtime. */
   readonly publicUrl: () => string
   readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
-  readonly known: ExternalRuntimes
+  readonly externals: ExternalRuntimes
   readonly store: Pick<RuntimeStore, 'health'>
   /** Credentials of the models, which are redacted from the output of runtimes. */
   readonly modelSecrets: () => WholeEchoes
@@ -38,7 +38,7 @@ export interface Registry extends RuntimeRegistry {
   close(): Promise<void>
 }
 
-export function createRegistry({ builtin, publicUrl, kinds, known, store, modelSecrets }: Deps): Registry {
+export function createRegistry({ builtin, publicUrl, kinds, externals, store, modelSecrets }: Deps): Registry {
   const cache = createRuntimeCache({ models: modelSecrets })
 
   const runtimeOf = (found: ExternalRuntime): Runtime => {
@@ -49,7 +49,7 @@ export function createRegistry({ builtin, publicUrl, kinds, known, store, modelS
   }
 
   async function shown(): Promise<Shown[]> {
-    const [all, health] = await Promise.all([known.all(), store.health()])
+    const [all, health] = await Promise.all([externals.all(), store.health()])
     return all.map(one => ({ runtime: one, kind: kinds.get(one.spec), health: health.find(({ id }) => id === one.id) }))
   }
 
@@ -63,7 +63,7 @@ export function createRegistry({ builtin, publicUrl, kinds, known, store, modelS
   return {
     async find(name) {
       if (name === builtin.id) return builtin
-      const found = await known.find(name)
+      const found = await externals.find(name)
       if (found) return runtimeOf(found)
       cache.drop(name)
       return undefined
@@ -71,18 +71,18 @@ export function createRegistry({ builtin, publicUrl, kinds, known, store, modelS
 
     async unavailableReason(name) {
       if (name === builtin.id) return undefined
-      const found = await known.find(name)
+      const found = await externals.find(name)
       return found ? found.problem : 'is unknown; GET /api/capabilities lists the runtimes'
     },
 
     async findings(name, requested) {
-      const spec = name === builtin.id ? 'builtin' : (await known.find(name))?.spec
+      const spec = name === builtin.id ? 'builtin' : (await externals.find(name))?.spec
       return spec === undefined ? [] : findingsFor(spec, requested)
     },
 
     async list() {
       const { id, capabilities } = builtin
-      return [{ id, name: ownRuntime.name, connected: true, capabilities }, ...(await known.all()).map(info)]
+      return [{ id, name: ownRuntime.name, connected: true, capabilities }, ...(await externals.all()).map(info)]
     },
 
     async agentRuntimes() {

@@ -20,7 +20,10 @@ interface CachedRuntime extends Source {
   close(): Promise<void>
 }
 
-/** Cache of one runtime per endpoint, so that runs share connections. A changed endpoint gets a new one; running runs finish. */
+/**
+ * Cache of one runtime per endpoint, so that runs share connections. A changed endpoint gets a new one; running runs
+ * finish.
+ */
 export function createRuntimeCache({ models }: { models: () => WholeEchoes }) {
   const cached = new Map<string, CachedRuntime>()
   /** Dropped runtimes with running runs. */

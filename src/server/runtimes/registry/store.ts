@@ -116,8 +116,8 @@ export function runtimeStore(db: Kysely<Database>) {
     health: (): Promise<HealthRow[]> => db.selectFrom('runtime_health').select(healthColumns).execute(),
 
     /**
-     * Claims the due health checks among `ids` for this replica, for about `everyMs`, and returns the previous results. A
-     * new row has the version -1, which marks it as unchecked.
+     * Claims the due health checks among `ids` for this replica, for about `everyMs`, and returns the previous results.
+     * A new row has the version -1, which marks it as unchecked.
      */
     async claimHealthChecks(ids: readonly string[], everyMs: number): Promise<HealthRow[]> {
       // Ordered by id, so that two replicas cannot deadlock. The random part spreads the checks over time.
@@ -132,8 +132,8 @@ export function runtimeStore(db: Kysely<Database>) {
     },
 
     /** Stores the result of a health check, unless the runtime was removed meanwhile. */
-    async updateHealth({ id, ...said }: Omit<HealthRow, 'checked_at'>): Promise<void> {
-      const values = { ...said, checked_at: sql<Date>`clock_timestamp()` }
+    async updateHealth({ id, ...result }: Omit<HealthRow, 'checked_at'>): Promise<void> {
+      const values = { ...result, checked_at: sql<Date>`clock_timestamp()` }
       await db.updateTable('runtime_health').set(values).where('id', '=', id).execute()
     },
 

@@ -12,30 +12,30 @@ interface RequestedTools {
 }
 
 /** Lists the items of `tools` that are invalid, or that the runtime does not support. Rulings: 1. */
-export function toolFindings(asked: RequestedTools): Finding[] {
-  const { tools } = asked
-  if (Array.isArray(tools)) return tools.flatMap((entry, at) => ofEntry(entry, `tools[${at}]`, asked))
+export function toolFindings(requested: RequestedTools): Finding[] {
+  const { tools } = requested
+  if (Array.isArray(tools)) return tools.flatMap((entry, at) => ofEntry(entry, `tools[${at}]`, requested))
   if (!isRecord(tools)) return []
-  if (typeof tools['type'] === 'string') return ofEntry(tools, 'tools', asked)
-  return Object.entries(tools).flatMap(([name, value]) => ofName(name, value, asked))
+  if (typeof tools['type'] === 'string') return ofEntry(tools, 'tools', requested)
+  return Object.entries(tools).flatMap(([name, value]) => ofName(name, value, requested))
 }
 
 /** An invalid entry of a known type is rejected on every runtime: it would not do what its author intended. */
-function ofEntry(entry: unknown, field: string, asked: RequestedTools): Finding[] {
+function ofEntry(entry: unknown, field: string, requested: RequestedTools): Finding[] {
   if (!isRecord(entry) || typeof entry['type'] !== 'string') return [{ field }]
   const { type } = entry
-  if (isToolsetType(type)) return wrongToolset(entry, field) ?? ofToolset(entry, field, asked)
-  if (isToolName(type)) return wrongSetting(entry, field) ?? (readsTools(asked) ? [] : [{ field }])
-  if (type === 'mcp_toolset') return ofMcp(entry, field, asked)
+  if (isToolsetType(type)) return wrongToolset(entry, field) ?? ofToolset(entry, field, requested)
+  if (isToolName(type)) return wrongSetting(entry, field) ?? (readsTools(requested) ? [] : [{ field }])
+  if (type === 'mcp_toolset') return ofMcp(entry, field, requested)
   if (type === 'custom') return [{ field, problem: 'of type custom is not supported' }]
   return [{ field }]
 }
 
 /** Checks the forms `{"bash": false}` and `{"bash": {config}}`. */
-function ofName(name: string, value: unknown, asked: RequestedTools): Finding[] {
+function ofName(name: string, value: unknown, requested: RequestedTools): Finding[] {
   const field = `tools.${name}`
   if (value === null || value === undefined) return []
-  if (!isToolName(name) || !readsTools(asked)) return [{ field }]
+  if (!isToolName(name) || !readsTools(requested)) return [{ field }]
   if (typeof value === 'boolean') return []
   if (!isRecord(value)) return [{ field, problem: 'must be true, false or an object' }]
   return wrongSetting(value, field) ?? []
@@ -44,9 +44,9 @@ function ofName(name: string, value: unknown, asked: RequestedTools): Finding[] 
 /** Reports whether the runtime reads tool names as the service's own runtime does. */
 const readsTools = ({ spec }: RequestedTools): boolean => spec !== 'cursor' && spec !== 'claude_managed_agents'
 
-function ofToolset(entry: Json, field: string, asked: RequestedTools): Finding[] {
-  if (asked.spec === 'cursor') return [{ field }]
-  if (!readsTools(asked)) return []
+function ofToolset(entry: Json, field: string, requested: RequestedTools): Finding[] {
+  if (requested.spec === 'cursor') return [{ field }]
+  if (!readsTools(requested)) return []
   return recordsOf(entry['configs']).flatMap(({ name, enabled }, at) =>
     enabled === false || isToolName(String(name)) ? [] : [{ field: `${field}.configs[${at}]` }],
   )

@@ -3,8 +3,8 @@ import { isRecord, jsonOr, nonEmptyText, recordOf } from '../../platform/json.ts
 const maxDepth = 4
 
 /**
- * Returns the message of an error body, from `message`, `error`, `detail`, `reason`, `data` or the first item of `errors`
- * or `issues`; the whole body when it is plain text. Undefined for markup and for a body without a message.
+ * Returns the message of an error body, from `message`, `error`, `detail`, `reason`, `data` or the first item of
+ * `errors` or `issues`; the whole body when it is plain text. Undefined for markup and for a body without a message.
  */
 export function errorTextIn(body: string): string | undefined {
   const parsed = jsonOr(body, undefined)

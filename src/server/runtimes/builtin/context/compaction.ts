@@ -69,7 +69,10 @@ async function promptsIn({ context }: Run, { reason }: CompactionPlan, conversat
   return (await context.prompts()).map(({ id }) => id).filter(id => conversation.includes(id))
 }
 
-/** Compacts after the model rejected a request as too long, whatever the estimate was. Returns false when the run has ended. */
+/**
+ * Compacts after the model rejected a request as too long, whatever the estimate was. Returns false when the run has
+ * ended.
+ */
 export async function* compactAfterRejection(run: Run, prompt: RunPrompt): AsyncGenerator<Events, boolean> {
   const fixed = fixedOf(run, prompt)
   const limits = limitsOf(run, prompt)
@@ -128,8 +131,8 @@ interface Summary {
 const maxRequests = 5
 
 /**
- * Requests a summary of the conversation before the cut. A request that is too long is repeated at half the size. If the
- * model returns no summary, a shortened transcript replaces it. Returns undefined when the run has ended.
+ * Requests a summary of the conversation before the cut. A request that is too long is repeated at half the size. If
+ * the model returns no summary, a shortened transcript replaces it. Returns undefined when the run has ended.
  */
 async function* summarize(
   run: Run,

@@ -9,9 +9,9 @@ export interface Cut {
 }
 
 /**
- * Returns the earliest step from which the conversation has at most `kept` tokens; otherwise the newest step, if it has at
- * most `newest`. A step starts where no tool call is open, so that a call and its result stay together. Returns undefined
- * for an empty conversation.
+ * Returns the earliest step from which the conversation has at most `kept` tokens; otherwise the newest step, if it has
+ * at most `newest`. A step starts where no tool call is open, so that a call and its result stay together. Returns
+ * undefined for an empty conversation.
  */
 export function cutOf(
   transcript: Pick<Transcript, 'steps' | 'size' | 'tokensFrom'>,

@@ -29,8 +29,8 @@ export const limitsOf = ({ deps, session }: Pick<Run, 'deps' | 'session'>, { mod
   contextLimits(deps.modelLimits(model), session.config)
 
 /**
- * Returns the limits of a session's requests to a model. An answer reserves at most a quarter of the context window, or half
- * of it if the agent sets `max_tokens`. `config.context.max_input_tokens` limits requests further.
+ * Returns the limits of a session's requests to a model. An answer reserves at most a quarter of the context window, or
+ * half of it if the agent sets `max_tokens`. `config.context.max_input_tokens` limits requests further.
  */
 export function contextLimits({ contextWindow, maxOutput }: ModelLimits, config: Json): ContextLimits {
   const { max_input_tokens, kept_tokens } = recordOf(config['context'])

@@ -25,8 +25,8 @@ const roomAfterTrimming = 0.85
 const worthSummary = 0.1
 
 /**
- * Makes the next request fit into the context window: trims old tool results, and compacts the conversation if that is not
- * enough. Returns undefined when the run has ended or must be handed over.
+ * Makes the next request fit into the context window: trims old tool results, and compacts the conversation if that is
+ * not enough. Returns undefined when the run has ended or must be handed over.
  */
 export async function* makeRoom(run: Run, { prompt, joined }: Next): AsyncGenerator<Events, Room | undefined> {
   const {

@@ -74,8 +74,8 @@ export class Transcript {
   }
 
   /**
-   * Returns the tokens of the next request: the count of the last one plus an estimate of the rest. `fixed` are those of the
-   * system prompt and the tools.
+   * Returns the tokens of the next request: the count of the last one plus an estimate of the rest. `fixed` are those
+   * of the system prompt and the tools.
    */
   tokens(fixed: number): number {
     if (this.#counted !== undefined) return this.#counted + this.#since
