@@ -151,6 +151,6 @@ test('H7: content over 10 MiB is rejected before it is written', async () => {
   const { files } = await setUp()
   const large = Buffer.alloc(maxFileBytes + 1, 'x')
   for (const content of [large, large.toString()])
-    await assert.rejects(files.write('large', content), { code: 'invalid_request', message: /more than 10 MiB/ })
-  await assert.rejects(files.read('large'), /no such file/)
+    await assert.rejects(files.write('large', content), { code: 'invalid_request', message: /exceeds 10 MiB/ })
+  await assert.rejects(files.read('large'), /file or folder does not exist/)
 })

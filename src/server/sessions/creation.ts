@@ -65,8 +65,8 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
     },
 
     /**
-     * Queues a prompt inside the caller's transaction: for session `existingId` if it still exists, else for a new session.
-     * The caller must call `publish` after the commit.
+     * Queues a prompt inside the caller's transaction: for session `existingId` if it still exists, else for a new
+     * session. The caller must call `publish` after the commit.
      */
     async startWithin(client: PoolClient, { body, caller, existingId }: Start): Promise<Started> {
       const agents = deps.agents.within(client)

@@ -130,7 +130,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     await writeFile(join(folder, 'empty'), '')
     await writeFile(join(folder, 'dos'), '\ufeffone\r\ntwo\r\n')
     assert.match((await call('read', { file_path: 'binary' })).text, /binary: binary file/)
-    assert.match((await call('read', { file_path: 'missing' })).text, /missing: no such file/)
+    assert.match((await call('read', { file_path: 'missing' })).text, /missing: file or folder does not exist/)
     assert.equal((await call('read', { file_path: 'empty' })).text, '(the file is empty)')
     assert.match((await call('edit', { file_path: 'latin', old_string: 'a', new_string: 'c' })).text, /not a UTF-8/)
     assert.match((await call('edit', { file_path: 'dos', old_string: 'one\ntwo', new_string: 'x' })).text, /\\r\\n/)

@@ -72,7 +72,7 @@ test('objects are written, read and deleted with a signature that the store acce
   await objects.remove('a/b/key-1_x')
   await assert.rejects(objects.get('a/b/key-1_x'), /missing/)
   const wrong = bucketObjects(outbound, { ...settings, secretAccessKey: 'another' })
-  await assert.rejects(wrong.put('a/b/x', Buffer.from('x')), /status 403: <Code>SignatureDoesNotMatch/)
+  await assert.rejects(wrong.put('a/b/x', Buffer.from('x')), /status 403 to PUT: <Code>SignatureDoesNotMatch/)
   await wrong.close()
   await assert.rejects(bucketObjects(createOutbound({ allow: [] }), settings).get('x'), /outbound\.allow/)
 })

@@ -10,8 +10,8 @@ interface Watch {
 }
 
 /**
- * Calls `check` at every change of the session and every `checkMs`, until it returns a value. Returns undefined when the
- * signal aborts first. `check` must read the database: notifications are only hints.
+ * Calls `check` at every change of the session and every `checkMs`, until it returns a value. Returns undefined when
+ * the signal aborts first. `check` must read the database: notifications are only hints.
  */
 export async function pollUntil<T>(
   { live, sessionId, signal, checkMs }: Watch,
