@@ -32,13 +32,15 @@ export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
 }
 
 function reportForeign({ params, reportAt }: Options, fields: readonly (keyof ModelParams)[], provider: string): void {
-  for (const field of fields) if (field in params) reportAt(`${field} is only supported for provider ${provider}`, field)
+  for (const field of fields)
+    if (field in params) reportAt(`${field} is only supported for provider ${provider}`, field)
 }
 
 function reportUnsendable({ params, reportAt }: Options): void {
   for (const field of awsSecrets) {
     const value = params[field]
-    if (value !== undefined && isUnsendable(value)) reportAt(`${field} is empty or contains a character that is not allowed in keys`, field)
+    if (value !== undefined && isUnsendable(value))
+      reportAt(`${field} is empty or contains a character that is not allowed in keys`, field)
   }
 }
 
@@ -74,7 +76,8 @@ function googleAccess({ params, mayReadFiles, reportAt }: Options): GoogleAccess
     reportAt('vertex_credentials, or an access token as api_key, is required for vertex', 'model')
   const project = params.vertex_project ?? account?.project
   if (project === undefined) {
-    if (!('vertex_project' in params) && typeof read !== 'string') reportAt('vertex_project is required for vertex', 'model')
+    if (!('vertex_project' in params) && typeof read !== 'string')
+      reportAt('vertex_project is required for vertex', 'model')
     return undefined
   }
   if (!/^[\w.:-]+$/.test(project)) reportAt('vertex_project must be a project id', 'vertex_project')

@@ -54,7 +54,8 @@ const maxLogMs = 90 * 24 * 60 * 60 * 1_000
 /** A time in the past is valid: the recording has ended. */
 function checkedEnd({ until }: NonNullable<ModelParams['log_bodies']>, reportAt: ReportAt): number {
   const ms = Date.parse(until ?? '')
-  if (Number.isNaN(ms)) reportAt('log_bodies.until must be a time such as "2026-12-01T00:00:00Z"', 'log_bodies', 'until')
+  if (Number.isNaN(ms))
+    reportAt('log_bodies.until must be a time such as "2026-12-01T00:00:00Z"', 'log_bodies', 'until')
   else if (ms > Date.now() + maxLogMs) reportAt('log_bodies.until is more than 90 days from now', 'log_bodies', 'until')
   return ms || 0
 }
@@ -93,7 +94,10 @@ function capabilitiesOf({ capabilities: given = {} }: Partial<ModelParams>, repo
   }
 }
 
-function timeoutsOf({ timeouts, timeout, stream_timeout }: Partial<ModelParams>, reportAt: ReportAt): Deployment['timeouts'] {
+function timeoutsOf(
+  { timeouts, timeout, stream_timeout }: Partial<ModelParams>,
+  reportAt: ReportAt,
+): Deployment['timeouts'] {
   if (timeout !== undefined && timeouts?.total_ms !== undefined)
     reportAt('timeout and timeouts.total_ms set the same limit; remove one', 'timeout')
   if (stream_timeout !== undefined && timeouts?.first_byte_ms !== undefined)

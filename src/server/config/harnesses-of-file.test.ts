@@ -78,7 +78,10 @@ const faults = [
     '2: runtime_harnesses[0].command is not supported for cursor; use api_base',
   ],
   ['{alias: a, api_spec: cursor, env: {A: b}}', '2: runtime_harnesses[0].env requires command'],
-  ['{alias: a, api_spec: acp, command: [x], env: {A=B: c}}', '2: runtime_harnesses[0].env.A=B is not a valid environment variable'],
+  [
+    '{alias: a, api_spec: acp, command: [x], env: {A=B: c}}',
+    '2: runtime_harnesses[0].env.A=B is not a valid environment variable',
+  ],
   [
     '{alias: a, api_spec: cursor, api_base: "ftp://a.example"}',
     '2: runtime_harnesses[0].api_base must be an https:// or http:// address',

@@ -34,7 +34,9 @@ export function harnessesOfFile({ file, report }: Options): ConfiguredHarness[] 
     if (alias === undefined || apiSpec === undefined) return []
     aliases.add(alias)
     const target = checkedTarget(entry, apiSpec, reportAt)
-    return [{ alias, apiSpec, displayName: displayNameOf(entry, alias), apiKey: checkedKey(entry, reportAt), ...target }]
+    return [
+      { alias, apiSpec, displayName: displayNameOf(entry, alias), apiKey: checkedKey(entry, reportAt), ...target },
+    ]
   })
 }
 
@@ -76,7 +78,8 @@ type Target = Pick<ConfiguredHarness, 'apiBase' | 'command' | 'env' | 'isolation
 function checkedTarget(entry: Entry, spec: Spec, reportAt: ReportAt): Target {
   const { env = {}, api_base } = entry
   const isStarted = 'command' in entry
-  if (isStarted && !startedSpecs.includes(spec)) reportAt(`.command is not supported for ${spec}; use api_base`, 'command')
+  if (isStarted && !startedSpecs.includes(spec))
+    reportAt(`.command is not supported for ${spec}; use api_base`, 'command')
   if (isStarted && 'api_base' in entry) reportAt(' has both command and api_base; remove one')
   if (!isStarted && spec === 'acp') reportAt('.command is required for acp')
   if (!isStarted && 'env' in entry) reportAt('.env requires command', 'env')
@@ -91,8 +94,7 @@ const ownBase = (spec: Spec): string | undefined =>
   spec === 'cursor' || spec === 'claude_managed_agents' ? runtimeBases[spec] : undefined
 
 function checkedProgram({ command, env = {}, sandbox }: Entry, reportAt: ReportAt): Omit<Target, 'apiBase'> {
-  if (sandbox !== undefined && sandbox !== 'none')
-    reportAt('.sandbox must be "none" or omitted', 'sandbox')
+  if (sandbox !== undefined && sandbox !== 'none') reportAt('.sandbox must be "none" or omitted', 'sandbox')
   const isolation = sandbox === 'none' ? ({ isolation: 'none' } as const) : {}
   return { command: checkedCommand(command, reportAt), env: checkedEnv(env, reportAt), ...isolation }
 }
@@ -107,7 +109,8 @@ function checkedCommand(command: Entry['command'], reportAt: ReportAt): string[]
 function checkedEnv(env: NonNullable<Entry['env']>, reportAt: ReportAt): Record<string, string> {
   const given = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
   for (const [name, value] of given) {
-    if (!/^[A-Za-z_]\w*$/.test(name) || value.includes('\0')) reportAt(`.env.${name} is not a valid environment variable`, 'env', name)
+    if (!/^[A-Za-z_]\w*$/.test(name) || value.includes('\0'))
+      reportAt(`.env.${name} is not a valid environment variable`, 'env', name)
   }
   return Object.fromEntries(given)
 }

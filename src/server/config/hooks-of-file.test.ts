@@ -77,7 +77,7 @@ test('problems of a hook are reported with field and line', () => {
       '4: hooks[2].url must not have a user name or a password',
       '4: hooks[2].timeout_ms must be at most 30000',
       '4: hooks[2].buffer_stream requires phase post',
-      '5: unknown key hooks[3].colour; known here: name, url, phase, timeout_ms, on_error, models, keys, buffer_stream, secret',
+      '5: unknown key hooks[3].colour; known fields: name, url, phase, timeout_ms, on_error, models, keys, buffer_stream, secret',
       '5: hooks[3].phase must be pre or post; did you mean post?',
       '5: hooks[3].on_error must be allow or block; did you mean allow?',
       '5: hooks[3].url must not have a fragment',

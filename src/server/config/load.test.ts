@@ -260,7 +260,7 @@ const faults = [
   [
     'an unknown key',
     'colour: red',
-    '1: unknown key colour; known here: general_settings, model_list, runtime_harnesses, outbound, limits, retention, workspaces, responses, hooks, router, logging, prices, demo',
+    '1: unknown key colour; known fields: general_settings, model_list, runtime_harnesses, outbound, limits, retention, workspaces, responses, hooks, router, logging, prices, demo',
   ],
   ['a key of a later version', 'demo: true\nagents: {}', '2: agents is not supported in this version'],
   [
@@ -354,7 +354,8 @@ const faults = [
 ] as const
 
 for (const [name, yaml, expected] of faults) {
-  test(`${name} stops the start and is reported with its line`, () => assert.deepEqual(problemsOf({ yaml }), [expected]))
+  test(`${name} stops the start and is reported with its line`, () =>
+    assert.deepEqual(problemsOf({ yaml }), [expected]))
 }
 
 test('all problems are reported together, those of the environment first, then in the order of the file', () => {

@@ -22,7 +22,13 @@ interface Check extends EntryRules {
 }
 
 /** Returns the deployment of a model entry; undefined if it is unusable. Reports problems with `reportAt`. */
-export function checkedEntry({ entry, keyOf, demo, mayReadFiles, reportAt }: Check): Omit<Deployment, 'id'> | undefined {
+export function checkedEntry({
+  entry,
+  keyOf,
+  demo,
+  mayReadFiles,
+  reportAt,
+}: Check): Omit<Deployment, 'id'> | undefined {
   const block = entry.params ? 'params' : 'litellm_params'
   const params: Partial<ModelParams> | undefined = entry[block]
   if (entry.params && entry.litellm_params) reportAt(' has both params and litellm_params; remove one')
@@ -49,7 +55,11 @@ export function checkedEntry({ entry, keyOf, demo, mayReadFiles, reportAt }: Che
 }
 
 /** Returns the base model of LiteLLM's block `model_info`. */
-function baseModelOfInfo(entry: Partial<ModelEntry>, provider: string, reportAt: ReportAt): Pick<Deployment, 'baseModel'> {
+function baseModelOfInfo(
+  entry: Partial<ModelEntry>,
+  provider: string,
+  reportAt: ReportAt,
+): Pick<Deployment, 'baseModel'> {
   const given = entry.model_info?.base_model
   if (given === undefined) return {}
   const inside: ReportAt = (text, ...path) => reportAt(`.model_info.${text}`, 'model_info', ...path)
@@ -65,7 +75,10 @@ function checkWildcards(alias: string, upstreamModel: string, reportAt: ReportAt
     reportAt('model ends in *, so model_name must end in * as well', 'model')
 }
 
-function checkedAlias(entry: Partial<ModelEntry>, { demo, reportAt }: Pick<Check, 'demo' | 'reportAt'>): string | undefined {
+function checkedAlias(
+  entry: Partial<ModelEntry>,
+  { demo, reportAt }: Pick<Check, 'demo' | 'reportAt'>,
+): string | undefined {
   const alias = entry.model_name?.trim()
   if (!alias) {
     if (alias === '' || !('model_name' in entry)) reportAt('.model_name is required')

@@ -16,7 +16,8 @@ export function modelsOfFile({ models, place, keyOf, demo, report }: Options): D
   const counts = new Map<string, number>()
   return models.flatMap((entry, index) => {
     if (!entry) return []
-    const reportAt: ReportAt = (text, ...path) => report(`model_list[${index}]${text}`, place(['model_list', index, ...path]))
+    const reportAt: ReportAt = (text, ...path) =>
+      report(`model_list[${index}]${text}`, place(['model_list', index, ...path]))
     const checked = checkedEntry({ entry, keyOf, demo, mayReadFiles: true, reportAt })
     if (!checked) return []
     // Counted per escaped name: two aliases that differ only in special characters must not share an id.

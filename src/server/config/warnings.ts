@@ -1,4 +1,4 @@
-import { createOutbound, blockedReasonFor } from '../platform/outbound.ts'
+import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
 import type { ConfiguredHarness, Deployment, Hook, WorkspaceBucket } from './config.ts'
 
 /** Returns warnings about deployments with blocked or insecure addresses. */
@@ -24,7 +24,9 @@ export function harnessWarnings(harnesses: readonly ConfiguredHarness[], allow: 
     const reason = judge(apiBase)
     if (reason !== undefined) return [`runtime ${alias}: ${reason}`]
     if (apiBase.startsWith('https:') || lists(apiBase)) return []
-    return [`runtime ${alias}: api_base is not https; the runtime is disabled unless its host and port are in outbound.allow`]
+    return [
+      `runtime ${alias}: api_base is not https; the runtime is disabled unless its host and port are in outbound.allow`,
+    ]
   })
 }
 

@@ -26,7 +26,10 @@ test('a bucket has a default region and no prefix; without store s3 it is only r
 
 const wrong: readonly (readonly [object, string])[] = [
   [{ store: 'disk' }, 'workspaces.store must be postgres or s3'],
-  [{ store: 's3' }, 'workspaces.s3 is required with store s3: set endpoint, bucket, access_key_id and secret_access_key'],
+  [
+    { store: 's3' },
+    'workspaces.s3 is required with store s3: set endpoint, bucket, access_key_id and secret_access_key',
+  ],
   [{ s3: { ...s3, bucket: undefined } }, 'workspaces.s3.bucket is required'],
   [{ s3: { ...s3, endpoint: 'ftp://x' } }, 'workspaces.s3.endpoint must be an https:// or http:// address'],
   [

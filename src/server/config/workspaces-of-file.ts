@@ -15,7 +15,8 @@ export function workspacesOfFile({ file, report }: Reading): WorkspaceSettings {
   const reportAt = (text: string, ...path: readonly string[]) =>
     report(`workspaces.${text}`, file.place(['workspaces', ...path]))
   if (store !== 'postgres' && store !== 's3') reportAt('store must be postgres or s3', 'store')
-  if (store === 's3' && s3 === undefined) reportAt('s3 is required with store s3: set endpoint, bucket, access_key_id and secret_access_key', 'store')
+  if (store === 's3' && s3 === undefined)
+    reportAt('s3 is required with store s3: set endpoint, bucket, access_key_id and secret_access_key', 'store')
   // Without store s3 the bucket is still read from: it may contain earlier content.
   const bucket = s3 && bucketOf(s3, reportAt)
   return {
@@ -36,7 +37,8 @@ function bucketOf(given: Given, reportAt: ReportAt): WorkspaceBucket | undefined
   for (const name of missing) reportAt(`s3.${name} is required`, 's3')
   const url = endpoint === undefined ? null : URL.parse(endpoint)
   const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === ''
-  if (endpoint !== undefined && !isAddress) reportAt('s3.endpoint must be an https:// or http:// address', 's3', 'endpoint')
+  if (endpoint !== undefined && !isAddress)
+    reportAt('s3.endpoint must be an https:// or http:// address', 's3', 'endpoint')
   if (bucket !== undefined && !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket))
     reportAt('s3.bucket must be a bucket name of 3 to 63 lower-case letters, digits, . and -', 's3', 'bucket')
   if (!/^([\w-]+\/)*$/.test(prefix) || prefix.length > 200)

@@ -134,7 +134,10 @@ function resolved(walk: Walk, text: string, at: At): string | undefined {
   const name = reference.exec(text)?.[1]
   if (name === undefined) return text
   if (!walk.variable) {
-    walk.report(`${at.path} refers to an environment variable, which is only allowed in the configuration file`, at.node)
+    walk.report(
+      `${at.path} refers to an environment variable, which is only allowed in the configuration file`,
+      at.node,
+    )
     return undefined
   }
   const value = walk.variable(name)

@@ -151,7 +151,10 @@ test('a data folder of another major version is rejected with the migration step
   const dataDir = temporaryFolder()
   await (await started(dataDir)).stop()
   writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '17\n')
-  await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /created by PostgreSQL 17, but .* includes PostgreSQL 18.*pg_dump 17/)
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir, log }),
+    /created by PostgreSQL 17, but .* includes PostgreSQL 18.*pg_dump 17/,
+  )
 })
 
 test('a data folder that cannot be created is rejected with its path and the next step', async () => {

@@ -5,7 +5,7 @@ import { otherAccount } from './embedded/account.ts'
 import { buildAt, packagedBuild } from './embedded/binaries.ts'
 import { prepareCluster } from './embedded/cluster.ts'
 import { findConfinement } from './embedded/confinement.ts'
-import { type Folders, foldersOf, allowTraversal, port, prepareDataDir } from './embedded/folders.ts'
+import { allowTraversal, type Folders, foldersOf, port, prepareDataDir } from './embedded/folders.ts'
 import { Keeper } from './embedded/keeper.ts'
 
 interface Options {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
-import { AppError } from '../platform/errors.ts'
 import { createKeyring, createValueCipher } from '../platform/encryption.ts'
+import { AppError } from '../platform/errors.ts'
 import { transaction } from './connect.ts'
 import { type OnceKey, once, sqlOfClient } from './once.ts'
 

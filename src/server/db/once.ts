@@ -1,7 +1,7 @@
 import { CompiledQuery, type Transaction } from 'kysely'
 import type { PoolClient } from 'pg'
-import { AppError } from '../platform/errors.ts'
 import { DecryptionError, type ValueCipher } from '../platform/encryption.ts'
+import { AppError } from '../platform/errors.ts'
 import type { Database } from './types.ts'
 
 /** Runs one statement in the open transaction of the caller. */
@@ -85,7 +85,8 @@ function decryptedAnswer<T>(response: StoredAnswer<T>, scope: OnceKey): Answered
     return JSON.parse(plain.toString()) as Answered<T>
   } catch (error) {
     if (!(error instanceof DecryptionError) || error.reason !== 'unknown_key') throw error
-    const message = 'cannot decrypt the stored answer to this Idempotency-Key: its encryption key was removed; use a new Idempotency-Key'
+    const message =
+      'cannot decrypt the stored answer to this Idempotency-Key: its encryption key was removed; use a new Idempotency-Key'
     throw new AppError('conflict', message, { cause: error })
   }
 }

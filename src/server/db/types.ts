@@ -14,7 +14,7 @@ type DefaultTime = ColumnType<Date, Date | undefined, Date>
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** A sealed value, with what its seal is bound to besides the names of its row. */
+/** Columns of an encrypted value. It is bound to the version, besides the ids of its row. */
 interface EncryptedValue {
   version: number
   sealed: Buffer

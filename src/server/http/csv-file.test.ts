@@ -34,7 +34,7 @@ test('a later failure aborts the connection, so that a partial file never looks 
   rows = async function* () {
     yield ['x'.repeat(100_000)]
     yield ['y']
-    throw new Error('the database went away')
+    throw new Error('database is unreachable')
   }
   const answer = await fetch(url)
   assert.equal(answer.status, 200)

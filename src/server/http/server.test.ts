@@ -37,7 +37,7 @@ const refused = new AppError('unauthorized', 'unauthorized')
 const ada = { ...masterCaller, principal: 'ada' }
 const callers: readonly (readonly [string, Authenticate, number])[] = [
   ['known at once', () => ada, 200],
-  ['known after a look', async () => ada, 200],
+  ['known after a lookup', async () => ada, 200],
   [
     'refused at once',
     () => {
@@ -45,7 +45,7 @@ const callers: readonly (readonly [string, Authenticate, number])[] = [
     },
     401,
   ],
-  ['refused after a look', () => Promise.reject(refused), 401],
+  ['rejected after a lookup', () => Promise.reject(refused), 401],
 ]
 
 for (const [name, authenticate, status] of callers) {
@@ -79,5 +79,5 @@ test('L2: a connection with unfinished headers is closed after the headers timeo
   await once(socket, 'connect')
   socket.write('GET /api/v1/hello HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
   assert.match(await text(socket), /^HTTP\/1\.1 408 /)
-  assert.ok(performance.now() - startedMs < app.server.requestTimeout, 'the headers have a limit of their own')
+  assert.ok(performance.now() - startedMs < app.server.requestTimeout, 'the headers have a separate timeout')
 })

@@ -115,7 +115,10 @@ export function createServer({
     if (allowed.length === 0) throw noSuchPath(request.url)
     if (wantsWebSocket(request)) throw noWebSocket(allowed, request)
     reply.header('allow', allowed.join(', '))
-    throw new AppError('method_not_allowed', `method ${request.method} is not allowed here; use ${allowed.join(' or ')}`)
+    throw new AppError(
+      'method_not_allowed',
+      `method ${request.method} is not allowed here; use ${allowed.join(' or ')}`,
+    )
   })
 
   app.setErrorHandler(async (thrown: FastifyError, request, reply) => {

@@ -47,6 +47,6 @@ test('an empty or reversed range is rejected', () => {
 test('only IANA time zone names are accepted; offsets and other text are rejected', () => {
   for (const zone of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) assert.equal(checkTimezone(zone), zone)
   for (const zone of ['', 'Mars/Olympus', '+02:00', '-05', 'Europe/Berlin; drop table usage']) {
-    assert.throws(() => checkTimezone(zone), /timezone must be a name/, zone)
+    assert.throws(() => checkTimezone(zone), /timezone must be an IANA/, zone)
   }
 })

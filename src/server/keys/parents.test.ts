@@ -105,7 +105,7 @@ test('M2: an admin key with an expiry time cannot revoke or change keys that exp
     const answer = await call(line, { as: own.key, ...(line.startsWith('P') && { body: { duration: '1m' } }) })
     assert.deepEqual(
       [answer.status, messageOf(answer)],
-      [403, 'forbidden: expires_at goes beyond that of your own key'],
+      [403, 'forbidden: expires_at exceeds the limit of your own key'],
     )
   }
   assert.equal(await opens(lasting.key), true)

@@ -24,7 +24,7 @@ const account = (more: object = {}) =>
 
 test('the contract has exactly the parameters of the configuration file', () => {
   const [problem = ''] = problemsOf({ model: 'ollama/x', zzzzzzzzzzzz: 1 })
-  const known = /^unknown key params\.zzzzzzzzzzzz; known here: (.+)$/.exec(problem)?.[1]?.split(', ')
+  const known = /^unknown key params\.zzzzzzzzzzzz; known fields: (.+)$/.exec(problem)?.[1]?.split(', ')
   assert.deepEqual(known?.sort(), Object.keys(ModelParams.properties).sort())
 })
 

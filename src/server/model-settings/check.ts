@@ -3,7 +3,7 @@ import { checkedEntry } from '../config/model-entry.ts'
 import { readModelEntry } from '../config/model-shape.ts'
 import { providerOf, wildcardsOf } from '../config/providers.ts'
 import { isRecord } from '../platform/json.ts'
-import { createOutbound, blockedReasonFor } from '../platform/outbound.ts'
+import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
 import type { Params } from './secret-params.ts'
 
 /** A deployment without its id, or all problems, each a message that starts with the field. */

@@ -76,7 +76,7 @@ test('an invalid setting is disabled with the reason; the others stay active', (
     undefined,
     'its encrypted value is damaged',
     'unknown key params.no_more; kn',
-    'params.api_key is required: no',
+    'params.api_key is required: pr',
     undefined,
     'it is encrypted with encryptio',
     'api_base: 10.0.0.1:80 is not a',
@@ -110,7 +110,7 @@ test('S25: a secret is not used if the host of its model was changed in the data
   const moved = model('m', { params: { model: 'openai/m', api_key: key, api_base: 'https://evil.example' } })
   const { deployments, models } = combined({ models: [moved] })
   assert.deepEqual(deployments, [])
-  assert.equal(models[0]?.error, 'its secrets are for https://api.openai.com; give them again')
+  assert.equal(models[0]?.error, 'its secrets were stored for https://api.openai.com; send them again')
 })
 
 test('two stored models with the same name form a group', () => {

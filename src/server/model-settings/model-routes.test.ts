@@ -130,7 +130,7 @@ test('models of the file or of a stored credential cannot be changed or deleted'
     ['sonnet.1', 'model sonnet.1 comes from the configuration file; change it there'],
     [
       'openai/*.1',
-      'model openai/*.1 comes from the stored credential of its provider; change that with /api/providers',
+      'model openai/*.1 comes from the stored credential of its provider; change it with /api/providers',
     ],
   ] as const) {
     const path = `/api/models/${encodeURIComponent(id)}`

@@ -74,7 +74,8 @@ export function createModelSettings({ store, encryption, inForce, audit }: Deps)
   const changed = (row: DeploymentRow, write: ModelSettingWrite) => {
     const before = encryption.decryptModel(row)
     const given = write.params ?? write.litellm_params ?? {}
-    if (write.params && write.litellm_params) throw invalid('request body has both params and litellm_params; remove one')
+    if (write.params && write.litellm_params)
+      throw invalid('request body has both params and litellm_params; remove one')
     const shown = mergedParams(before.shown, given)
     const retained = Object.keys(secretsOf(shown) ?? {}).filter(name => !(name in given))
     if (retained.length > 0 && !before.params)

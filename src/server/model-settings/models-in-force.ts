@@ -49,7 +49,8 @@ export function createModelsInForce(options: Options): ModelsInForce {
   const combine = (): void => {
     inForce = settingsInForce(config, stored)
     const faults = faultsIn(inForce)
-    for (const { key, ...fault } of faults) if (!logged.has(key)) log.warn(fault, 'disabled an invalid stored model setting')
+    for (const { key, ...fault } of faults)
+      if (!logged.has(key)) log.warn(fault, 'disabled an invalid stored model setting')
     logged = new Set(faults.map(({ key }) => key))
   }
 
@@ -60,7 +61,8 @@ export function createModelsInForce(options: Options): ModelsInForce {
     stored = await read()
     combine()
     apply(inForce.deployments)
-    if (loadedVersion !== undefined) log.info({ deployments: inForce.deployments.length }, 'reloaded changed stored models')
+    if (loadedVersion !== undefined)
+      log.info({ deployments: inForce.deployments.length }, 'reloaded changed stored models')
     loadedVersion = found
   }
   const refresh = oneAtATime(poll)

@@ -4,7 +4,7 @@ import { ByteGate } from './byte-gate.ts'
 
 const never = new AbortController().signal
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function held(gate: ByteGate, bytes: number, signal = never) {
   const end = Promise.withResolvers<void>()
   let hasStarted = false
@@ -15,7 +15,7 @@ function held(gate: ByteGate, bytes: number, signal = never) {
   return { over, end: end.resolve, hasStarted: () => hasStarted }
 }
 
-test('H7: users wait in their order until there is room, and none overtakes a large one', async () => {
+test('H7: work waits in FIFO order, and small work does not overtake large work', async () => {
   const gate = new ByteGate(100)
   const [first, second, large, small] = [held(gate, 60), held(gate, 40), held(gate, 500), held(gate, 1)]
   await Promise.resolve()
@@ -33,7 +33,7 @@ test('H7: users wait in their order until there is room, and none overtakes a la
   assert.equal(gate.usedBytes, 0)
 })
 
-test('H7: an abort ends the wait, lets the next in, and a failure frees what was held', async () => {
+test('H7: an abort ends the wait and starts the next work, and a failure frees its bytes', async () => {
   const gate = new ByteGate(100)
   const stop = new AbortController()
   const first = held(gate, 50)

@@ -3,7 +3,7 @@ interface Waiting {
   readonly start: () => void
 }
 
-/** Bounds how many bytes its users hold at once. Users start in the order in which they came, so that a large one starts too. */
+/** Limits the memory of concurrent work. Work starts in FIFO order, so that large work is not starved. */
 export class ByteGate {
   readonly #limitBytes: number
   #usedBytes = 0
@@ -17,7 +17,9 @@ export class ByteGate {
     return this.#usedBytes
   }
 
-  /** Runs `work` as soon as `bytes` fit; more than the limit counts as the limit. Rejects with the reason of the signal. */
+  /**
+   * Runs `work` once `bytes` are free; more than the limit counts as the limit. Rejects with the reason of the signal.
+   */
   async run<T>(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const counted = Math.min(bytes, this.#limitBytes)
     await this.#acquire(counted, signal)

@@ -1,4 +1,4 @@
-/** Tells that nobody waits any more. An AbortSignal is one; that of an HTTP call costs less to make and to listen to. */
+/** Signal that a result is no longer needed. AbortSignal implements it; HTTP calls use a cheaper implementation. */
 export interface CancelSignal {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void, options?: { readonly once: true }): void

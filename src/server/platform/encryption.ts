@@ -31,7 +31,9 @@ export class DecryptionError extends Error {
 
   constructor(reason: 'unknown_key' | 'changed', options?: ErrorOptions) {
     super(
-      reason === 'unknown_key' ? 'encrypted with an encryption key that is not configured' : 'encrypted value was modified',
+      reason === 'unknown_key'
+        ? 'encrypted with an encryption key that is not configured'
+        : 'encrypted value was modified',
       options,
     )
     this.name = 'DecryptionError'

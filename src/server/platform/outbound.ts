@@ -4,7 +4,7 @@ import type { buildConnector as Connector } from 'undici'
 import { isPrivateAddress, isPrivateName } from './addresses.ts'
 import { buildConnector } from './undici.ts'
 
-/** A connection that was not made because the address is not allowed. `message` names the line that would allow it. */
+/** Error of a blocked connection. `message` contains the entry that would allow it. */
 export class OutboundBlocked extends Error {
   readonly code = 'OUTBOUND_REFUSED'
 
@@ -22,21 +22,23 @@ export type Lookup = (name: string, options: LookupOptions & { all: true }, done
 interface Options {
   /** `host:port`, exact and in lower case. */
   readonly allow: readonly string[]
-  /** The system's resolver unless given. */
+  /** The resolver of the system by default. */
   readonly lookup?: Lookup
 }
 
-/** The guard through which every connection to the outside goes. Security S20 to S23. */
+/** Guard of all outbound connections. Security: S20 to S23. */
 export interface Outbound {
-  /** A connector for undici. The address that was judged is the one that is connected to. */
+  /** Returns a connector for undici. It connects to exactly the address that was checked. */
   connect(timeoutMs: number): Connector.connector
-  /** Why `url` may not be called, as far as its text tells; undefined when it may. Names are judged when they resolve. */
+  /**
+   * Returns why the text of `url` is blocked; undefined if it is not. Host names are checked when they are resolved.
+   */
   judge(url: string): string | undefined
-  /** True when `outbound.allow` lists the host and port of an address that `judge` takes. */
+  /** True if `outbound.allow` lists the host and port of an address that `judge` accepts. */
   lists(url: string): boolean
 }
 
-/** Creates the guard. Only `allow` opens private addresses, each for one port. */
+/** Creates the guard. Private addresses are blocked unless `allow` lists them with the port. */
 export function createOutbound({ allow, lookup = systemLookup }: Options): Outbound {
   const allowed = new Set(allow)
   return {
@@ -49,7 +51,7 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
       return (options, done) => {
         const target = targetOf(options)
         if (allowed.has(target)) return open(options, done)
-        // A literal address is connected to without any look-up, so the guard in the look-up never sees it.
+        // Literal addresses are not resolved, so the guarded lookup would not check them.
         const isClosed =
           isIP(options.hostname) === 0 ? isPrivateName(options.hostname) : isPrivateAddress(options.hostname)
         if (isClosed) return queueMicrotask(() => done(new OutboundBlocked(target), null))
@@ -64,17 +66,17 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
   }
 }
 
-/** Why keys and prompts may not go to `url`, as far as its text tells; undefined when they may. Security: S20, S21, S24. */
+/** Returns why keys and prompts must not be sent to `url`; undefined if they may. Security: S20, S21, S24. */
 export function blockedReasonFor(url: string, { judge, lists }: Pick<Outbound, 'judge' | 'lists'>): string | undefined {
-  const refusal = judge(url)
-  if (refusal !== undefined) return refusal
-  // They must not travel in clear, unless the operator has listed the host.
+  const reason = judge(url)
+  if (reason !== undefined) return reason
+  // Plaintext is only allowed to listed hosts.
   if (/^https:/i.test(url) || lists(url)) return undefined
   const { hostname, port } = new URL(url)
   return `the address must start with https://, unless "${hostname}:${port || '80'}" is in outbound.allow`
 }
 
-/** Passes on only public addresses; with none left the connection fails. */
+/** Returns a lookup that only returns public addresses, and fails if there are none. */
 function guardedLookup(lookup: Lookup) {
   return (
     name: string,
@@ -93,9 +95,9 @@ function guardedLookup(lookup: Lookup) {
 }
 
 function judge(url: string, allowed: ReadonlySet<string>): string | undefined {
-  // Other parsers read a backslash, white space or a control character differently: no two may disagree on the host.
-  // So do empty hosts.
-  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url)) return 'the address contains characters that URL parsers interpret differently'
+  // URL parsers disagree about backslashes, white space, control characters and empty hosts, and so about the host.
+  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url))
+    return 'the address contains characters that URL parsers interpret differently'
   const parsed = URL.parse(url)
   if (parsed === null) return 'the address is not a URL'
   const { protocol, hostname, port, username, password } = parsed
@@ -116,7 +118,7 @@ function targetOf({ hostname, port, protocol }: { hostname: string; port: string
 
 const bare = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname)
 
-/** The entries of `outbound.allow` in their one spelling; what is no `host:port` goes to `report` with its index. */
+/** Returns the normalised entries of `outbound.allow`. Reports entries that are not `host:port` with their index. */
 export function parseAllow(entries: readonly string[], report: (index: number, text: string) => void): string[] {
   return entries.flatMap((entry, index) => {
     const port = /:(\d{1,5})$/.exec(entry)?.[1]

@@ -1,4 +1,4 @@
-/** What was used last, by a name: at capacity so many entries. */
+/** LRU cache with at most `capacity` entries. */
 export class Recent<T> {
   readonly #capacity: number
   /** Least recently used first. */
@@ -8,7 +8,7 @@ export class Recent<T> {
     this.#capacity = capacity
   }
 
-  /** It counts as used from now on. */
+  /** Returns an entry and marks it as recently used. */
   get(name: string): T | undefined {
     const entry = this.#entries.get(name)
     if (entry !== undefined) this.set(name, entry)

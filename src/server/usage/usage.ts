@@ -170,8 +170,8 @@ export function createUsage({ store, log, isTransient, ...options }: Options): U
     book(row) {
       rows.push(row)
       taken++
-      const isHeld = row.held_usd !== null && row.held_usd !== undefined
-      if (isHeld || rows.length >= batchSize) void flushSoon()
+      const isReserved = row.held_usd !== null && row.held_usd !== undefined
+      if (isReserved || rows.length >= batchSize) void flushSoon()
       else if (gathering === undefined) gathering = setTimeout(onGathered, gatherMs).unref()
     },
     release(requestId) {

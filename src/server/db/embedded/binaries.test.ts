@@ -8,7 +8,10 @@ import { startEmbeddedPostgres } from '../embedded-postgres.ts'
 import { packagedBuild } from './binaries.ts'
 
 test('the error for an unsupported platform suggests DATABASE_URL', () => {
-  assert.throws(() => packagedBuild('sunos-sparc'), /embedded PostgreSQL is not available for sunos-sparc.*set DATABASE_URL/)
+  assert.throws(
+    () => packagedBuild('sunos-sparc'),
+    /embedded PostgreSQL is not available for sunos-sparc.*set DATABASE_URL/,
+  )
 })
 
 test('the error for a missing package names the package', () => {

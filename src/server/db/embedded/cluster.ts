@@ -66,7 +66,10 @@ export async function prepareCluster(place: Place, confinement: Confinement): Pr
 async function createCluster(place: Place, confinement: Confinement): Promise<void> {
   const { dataDir, cluster } = place
   if (existsSync(cluster) && readdirSync(cluster).length > 0) {
-    throw cannotStart(`${cluster} is not empty and does not contain a database`, 'move it away, or set SWITCHYARD_DATA_DIR')
+    throw cannotStart(
+      `${cluster} is not empty and does not contain a database`,
+      'move it away, or set SWITCHYARD_DATA_DIR',
+    )
   }
   removeUnfinished(dataDir)
   const unfinished = join(dataDir, `postgres.new-${process.pid}`)

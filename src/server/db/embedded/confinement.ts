@@ -66,7 +66,10 @@ interface Wish {
   readonly account: Account | undefined
 }
 
-/** The first way to start the programs that works here, tried out; refuses with the reason when none does. */
+/**
+ * Returns the first way to start the programs that works on this machine. Throws `unavailable` with the reason if none
+ * works.
+ */
 export async function findConfinement({ dataDir, build, account }: Wish): Promise<Confinement> {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'].find(path => existsSync(path))
   const isClosed = account !== undefined && !canEnter(account, realpathSync(dataDir))

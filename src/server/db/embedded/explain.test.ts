@@ -11,7 +11,7 @@ const table = [
   ['an old C library', "postgres: /lib/libc.so.6: version `GLIBC_2.27' not found", /C library.*too old.*DATABASE_URL/],
   ['a user without a name', 'initdb: error: could not look up effective user ID 12345', /no entry in \/etc\/passwd/],
   ['a read-only disk', 'FATAL:  could not create lock file: Read-only file system', /read-only.*SWITCHYARD_DATA_DIR/],
-  ['files of another user', 'FATAL:  data directory "/d/postgres" has wrong ownership', /right is missing/],
+  ['files of another user', 'FATAL:  data directory "/d/postgres" has wrong ownership', /permission denied/],
   ['damaged files', 'PANIC:  could not locate a valid checkpoint record', /damaged.*restore a backup/],
   ['anything else', 'FATAL:  something new', /DATABASE_URL/],
 ] as const

@@ -1,4 +1,4 @@
-// A thread that checks schemas and values: whoever asks ends it when it takes too long.
+// Thread that validates schemas and values. The main thread terminates it after a timeout.
 import { parentPort } from 'node:worker_threads'
 import { problemOf, type SchemaTask } from './check.ts'
 
